@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CLI_H
+#define CLI_H
+
+/*
+ * The linnet program: a user of include/linnet and nothing else. It owns the environment, the
+ * flags, printing, colours and the exit status.
+ */
+
+#include <linnet/linnet.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Exit statuses, the same in every command (linnet(1)). */
+enum {
+    EXIT_DONE = 0,
+    EXIT_ANSWER_IS_NO = 1,
+    EXIT_USAGE = 2,
+    EXIT_INPUT = 3,
+    EXIT_UNSUPPORTED = 4,
+    EXIT_INTERNAL = 5
+};
+
+/* The commands, one bit each: an option says which of them take it. */
+enum {
+    CMD_MEMORY = 1 << 0,
+    CMD_CHECK = 1 << 1,
+    CMD_INSPECT = 1 << 2,
+    CMD_EXPLAIN = 1 << 3,
+    CMD_MODELS = 1 << 4
+};
+
+typedef enum cli_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } cli_colour;
+
+/* What a command line asked for. */
+typedef struct cli_request {
+    linnet_config *config;
+    const char *const *words; /* the arguments that are no options */
+    int word_count;
+    bool json, strict, parameters, help;
+    int64_t top;
+    const char *numerics;
+    cli_colour colour;
+    bool backend_is_generic, has_context_bytes; /* they contradict each other */
+} cli_request;
+
+typedef struct cli_command {
+    const char *name;
+    unsigned bit;
+    const char *words; /* of the usage line */
+    const char *summary;
+    int (*run)(cli_request *request);
+} cli_command;
+
+typedef struct cli_option {
+    const char *name;     /* without the dashes */
+    const char *argument; /* NULL: takes none */
+    unsigned commands;
+    bool repeatable;
+    const char *help;
+    /* Fills `err` on failure. */
+    linnet_status (*apply)(cli_request *request, const char *value, linnet_error *err);
+    const char *same_as; /* the option it is another name of, or NULL */
+} cli_option;
+
+/* command.c */
+const cli_command *cli_commands(int *out_count);
+const cli_command *cli_find_command(const char *name);
+
+/* options.c */
+const cli_option *cli_options(int *out_count);
+/* Reads argv into `request`; 0, or the exit status after a message. */
+int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request);
+
+/* output.c: everything printed goes through here. */
+int cli_exit_status(linnet_status status);
+/* "linnet: MESSAGE" with the place when the error has one, and the exit status. */
+int cli_fail(const linnet_error *err);
+/* The same for a mistake on the command line, with the usage line. */
+int cli_usage_error(const cli_command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Writes text to standard output and flushes; an exit status: EXIT_DONE, or EXIT_INPUT after a
+ * message. */
+int cli_print(const char *text, size_t length);
+int cli_print_text(linnet_text *take_text);
+/* Rendered diagnostics to standard error. */
+void cli_print_diagnostics(const cli_request *request, const linnet_diagnostics *diagnostics);
+bool cli_colour_wanted(const cli_request *request, int descriptor);
+
+/* A growing text for what a command prints. Exits the program when memory is out. */
+typedef struct cli_buffer {
+    char *data;
+    size_t length, capacity;
+} cli_buffer;
+void cli_add(cli_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A JSON string literal; NULL gives null. */
+void cli_add_json(cli_buffer *buffer, const char *text);
+int cli_print_buffer(cli_buffer *take_buffer);
+
+/* help.c */
+int cli_help(const cli_command *command); /* NULL: the program's */
+void cli_add_usage(cli_buffer *buffer, const cli_command *command);
+
+/* files.c */
+/* Opens a model, `-` being a program on standard input. On failure prints the diagnostics or the
+ * message and gives the exit status; 0 on success. `diagnostics` may be NULL. */
+int cli_open_model(const cli_request *request, const char *name, linnet_diagnostics *diagnostics,
+                   linnet_model **out_model);
+/* Every .linnet file under `path` in byte order, or `path` itself; an exit status. The list is the
+ * caller's to free. */
+int cli_find_files(const char *path, char ***out_files, int *out_count);
+
+int cli_run_memory(cli_request *request);
+int cli_run_check(cli_request *request);
+int cli_run_inspect(cli_request *request);
+int cli_run_explain(cli_request *request);
+int cli_run_models(cli_request *request);
+
+#endif

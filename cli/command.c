@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+
+/* The commands, one row each. */
+
+#include "cli.h"
+#include <string.h>
+
+static const cli_command commands[] = {
+    { "memory", CMD_MEMORY, "MODEL", "the memory one configuration needs", cli_run_memory },
+    { "check", CMD_CHECK, "PATH...", "parse and check .linnet files", cli_run_check },
+    { "lint", CMD_CHECK, "PATH...", "check, with warnings as errors", cli_run_check },
+    { "inspect", CMD_INSPECT, "MODEL", "the parameters of a model or file", cli_run_inspect },
+    { "explain", CMD_EXPLAIN, "CODE|MODEL", "what a diagnostic means, or how ops are implemented",
+      cli_run_explain },
+    { "models", CMD_MODELS, "", "the models known by name", cli_run_models },
+};
+
+const cli_command *cli_commands(int *out_count)
+{
+    *out_count = (int)(sizeof commands / sizeof commands[0]);
+    return commands;
+}
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}

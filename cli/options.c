@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The options, one row each: parsing, --help and the completions read the same table. A value is
+ * handed to the library's setter, which refuses what it cannot use.
+ */
+
+#include "cli.h"
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_OPTIONS = 64 };
+
+static linnet_status refuse(linnet_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static linnet_status refuse(linnet_error *err, const char *format, ...)
+{
+    va_list args;
+    memset(err, 0, sizeof *err);
+    err->code = LINNET_ERROR_ARGUMENT;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return LINNET_ERROR_ARGUMENT;
+}
+
+static linnet_status read_integer(const char *value, int64_t *out, linnet_error *err)
+{
+    char *end;
+    errno = 0;
+    const long long number = strtoll(value, &end, 10);
+    const bool starts = (value[0] >= '0' && value[0] <= '9') || value[0] == '-' || value[0] == '+';
+    if (!starts || *end != '\0' || end == value)
+        return refuse(err, "`%s` is no whole number", value);
+    if (errno == ERANGE)
+        return refuse(err, "`%s` does not fit in 64 bits", value);
+    *out = number;
+    return LINNET_OK;
+}
+
+static linnet_status set_batch(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t number;
+    linnet_status status = read_integer(value, &number, err);
+    return status == LINNET_OK ? linnet_config_set_batch(request->config, number, err) : status;
+}
+
+static linnet_status set_context(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t number;
+    linnet_status status = read_integer(value, &number, err);
+    return status == LINNET_OK ? linnet_config_set_context(request->config, number, err) : status;
+}
+
+static linnet_status set_cache(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t number;
+    linnet_status status = read_integer(value, &number, err);
+    return status == LINNET_OK ? linnet_config_set_cache(request->config, number, err) : status;
+}
+
+static linnet_status set_kv_block_size(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t number;
+    linnet_status status = read_integer(value, &number, err);
+    return status == LINNET_OK ? linnet_config_set_kv_block_size(request->config, number, err)
+                               : status;
+}
+
+static linnet_status set_top(cli_request *request, const char *value, linnet_error *err)
+{
+    linnet_status status = read_integer(value, &request->top, err);
+    if (status == LINNET_OK && request->top < 0)
+        return refuse(err, "a count of tensors cannot be %lld", (long long)request->top);
+    return status;
+}
+
+static linnet_status set_context_bytes(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t bytes;
+    linnet_status status = linnet_parse_size(value, &bytes, err);
+    request->has_context_bytes = true;
+    return status == LINNET_OK ? linnet_config_set_context_bytes(request->config, bytes, err)
+                               : status;
+}
+
+static linnet_status set_bind(cli_request *request, const char *value, linnet_error *err)
+{
+    char name[128];
+    const char *equals = strchr(value, '=');
+    if (equals == NULL || equals == value || equals[1] == '\0')
+        return refuse(err, "`%s` is not of the form GENERIC=VALUE", value);
+    if ((size_t)(equals - value) >= sizeof name)
+        return refuse(err, "the generic's name is longer than 127 bytes");
+    memcpy(name, value, (size_t)(equals - value));
+    name[equals - value] = '\0';
+    return linnet_config_bind(request->config, name, equals + 1, err);
+}
+
+static linnet_status set_backend(cli_request *request, const char *value, linnet_error *err)
+{
+    request->backend_is_generic = strcmp(value, "generic") == 0;
+    return linnet_config_set_backend(request->config, value, err);
+}
+
+static linnet_status set_numerics(cli_request *request, const char *value, linnet_error *err)
+{
+    request->numerics = value;
+    return linnet_config_set_numerics(request->config, value, err);
+}
+
+static linnet_status set_dtype(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_dtype(request->config, value, err);
+}
+
+static linnet_status set_entry(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_entry(request->config, value, err);
+}
+
+static linnet_status set_root(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_root(request->config, value, err);
+}
+
+static linnet_status set_std(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_std_directory(request->config, value, err);
+}
+
+static linnet_status set_optional(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_add_optional(request->config, value, err);
+}
+
+static linnet_status set_kv_dtype(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_kv_dtype(request->config, value, err);
+}
+
+static linnet_status set_no_bindings(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    return linnet_config_set_no_bindings(request->config, 1, err);
+}
+
+static linnet_status set_json(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->json = true;
+    return LINNET_OK;
+}
+
+static linnet_status set_strict(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->strict = true;
+    return LINNET_OK;
+}
+
+static linnet_status set_parameters(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->parameters = true;
+    return LINNET_OK;
+}
+
+static linnet_status set_help(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->help = true;
+    return LINNET_OK;
+}
+
+static linnet_status set_colour(cli_request *request, const char *value, linnet_error *err)
+{
+    static const char *const words[] = {
+        [COLOUR_AUTO] = "auto", [COLOUR_ALWAYS] = "always", [COLOUR_NEVER] = "never"
+    };
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(value, words[i]) == 0) {
+            request->colour = (cli_colour)i;
+            return LINNET_OK;
+        }
+    }
+    return refuse(err, "colour is auto, always or never, not `%s`", value);
+}
+
+enum { ALL_COMMANDS = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS };
+enum { ANY_MODEL = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
+
+/* clang-format off */
+static const cli_option options[] = {
+    { "entry", "NAME", CMD_MEMORY, false, "entry to analyse (the only one, or forward)", set_entry, NULL },
+    { "root", "NAME", CMD_MEMORY, false, "root block (the only one with entries)", set_root, NULL },
+    { "std", "DIR", ANY_MODEL, false, "folder of the standard library (built in)", set_std, NULL },
+    { "backend", "cuda|generic", CMD_MEMORY, false, "resource model (cuda)", set_backend, NULL },
+    { "numerics", "exact|equivalent|fast", CMD_MEMORY | CMD_EXPLAIN, false, "which native implementations are allowed (fast)", set_numerics, NULL },
+    { "dtype", "D", CMD_MEMORY, false, "dtype of the root's float generics (the card's)", set_dtype, NULL },
+    { "batch", "N", CMD_MEMORY, false, "sequences: the generics B and Batch", set_batch, NULL },
+    { "seq-len", "N", CMD_MEMORY, false, "positions: the generics S, P, Seq and SeqLen", set_context, NULL },
+    { "context", "N", CMD_MEMORY, false, "the same as --seq-len", set_context, "seq-len" },
+    { "cache-len", "N", CMD_MEMORY, false, "positions of the caches: MaxSeq (the sequence length)", set_cache, NULL },
+    { "bind", "G=VALUE", CMD_MEMORY, true, "bind a generic to an integer or a dtype; repeatable", set_bind, NULL },
+    { "optional", "PATH", CMD_MEMORY, true, "an optional parameter or block that is present; repeatable", set_optional, NULL },
+    { "kv-dtype", "D", CMD_MEMORY, false, "dtype the caches are stored in (as declared)", set_kv_dtype, NULL },
+    { "kv-block-size", "N", CMD_MEMORY, false, "paged caches of N positions a block (contiguous)", set_kv_block_size, NULL },
+    { "context-bytes", "SIZE", CMD_MEMORY, false, "size of the CUDA context (621 MiB)", set_context_bytes, NULL },
+    { "no-bindings", NULL, CMD_MEMORY, false, "ignore the card's bindings: nothing tied, no optional parameter", set_no_bindings, NULL },
+    { "top", "N", CMD_MEMORY, false, "the N largest tensors live at the peak (0)", set_top, NULL },
+    { "strict", NULL, CMD_CHECK, false, "warnings count as errors", set_strict, NULL },
+    { "parameters", NULL, CMD_INSPECT, false, "the parameter manifest of every block of the file", set_parameters, NULL },
+    { "json", NULL, ALL_COMMANDS, false, "one JSON document on standard output", set_json, NULL },
+    { "color", "WHEN", ALL_COMMANDS, false, "auto, always or never (auto)", set_colour, NULL },
+    { "help", NULL, ALL_COMMANDS, false, "this text", set_help, NULL },
+};
+/* clang-format on */
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+_Static_assert((int)OPTION_COUNT < (int)MAX_OPTIONS, "room for every option");
+
+const cli_option *cli_options(int *out_count)
+{
+    *out_count = OPTION_COUNT;
+    return options;
+}
+
+/* Which option a row counts as: --context counts as --seq-len. */
+static int counts_as(int row)
+{
+    for (int i = 0; options[row].same_as != NULL && i < OPTION_COUNT; i++)
+        if (strcmp(options[i].name, options[row].same_as) == 0)
+            return i;
+    return row;
+}
+
+static int fill_getopt(const cli_command *command, struct option *out, int *rows)
+{
+    int count = 0;
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        if ((options[i].commands & command->bit) == 0)
+            continue;
+        out[count] = (struct option){ options[i].name,
+                                      options[i].argument != NULL ? required_argument : no_argument,
+                                      NULL, 0 };
+        rows[count++] = i;
+    }
+    memset(&out[count], 0, sizeof out[count]);
+    return count;
+}
+
+/* An option given twice must say the same thing twice. */
+static int apply_option(const cli_command *command, int row, const char *value, const char **seen,
+                        cli_request *request)
+{
+    linnet_error err;
+    const int id = counts_as(row);
+    const char *said = value != NULL ? value : "";
+    if (!options[row].repeatable && seen[id] != NULL && strcmp(seen[id], said) != 0)
+        return cli_usage_error(command, "--%s is given as both `%s` and `%s`", options[id].name,
+                               seen[id], said);
+    seen[id] = said;
+    linnet_status status = options[row].apply(request, value, &err);
+    if (status == LINNET_OK)
+        return 0;
+    if (cli_exit_status(status) != EXIT_USAGE)
+        return cli_fail(&err);
+    return cli_usage_error(command, "--%s: %s", options[row].name, err.message);
+}
+
+static int bad_option(const cli_command *command, char **argv, int reason)
+{
+    const char *word = optind > 0 ? argv[optind - 1] : "";
+    if (reason == ':')
+        return cli_usage_error(command, "`%s` needs a value", word);
+    if (strncmp(word, "--", 2) == 0)
+        return cli_usage_error(command, "`%s` is no option of `linnet %s`, or takes no value", word,
+                               command->name);
+    return cli_usage_error(command, "`linnet %s` has no option `-%c`", command->name, optopt);
+}
+
+/* What the environment says, unless a flag said it already. */
+static int apply_environment(const cli_command *command, const char *const *seen,
+                             cli_request *request)
+{
+    linnet_error err;
+    const char *directory = getenv("LINNET_STD");
+    const char *workspace = getenv("CUBLAS_WORKSPACE_CONFIG");
+    bool std_given = false;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        std_given |= strcmp(options[i].name, "std") == 0 && seen[i] != NULL;
+    if (directory != NULL && directory[0] != '\0' && !std_given &&
+        linnet_config_set_std_directory(request->config, directory, &err) != LINNET_OK)
+        return cli_fail(&err);
+    if (workspace != NULL && workspace[0] != '\0' && command->bit == CMD_MEMORY &&
+        linnet_config_set_cublas_workspace(request->config, workspace, &err) != LINNET_OK)
+        return cli_usage_error(command, "CUBLAS_WORKSPACE_CONFIG in the environment: %s",
+                               err.message);
+    return 0;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
+{
+    struct option longs[MAX_OPTIONS + 1];
+    int rows[MAX_OPTIONS], index = 0, found;
+    const char *seen[MAX_OPTIONS] = { NULL };
+
+    fill_getopt(command, longs, rows);
+    opterr = 0;
+    optind = 2;
+    while ((found = getopt_long(argc, argv, ":h", longs, &index)) != -1) {
+        if (found == 'h') {
+            request->help = true;
+            continue;
+        }
+        if (found != 0)
+            return bad_option(command, argv, found);
+        int status = apply_option(command, rows[index], optarg, seen, request);
+        if (status != 0)
+            return status;
+    }
+    if (request->backend_is_generic && request->has_context_bytes)
+        return cli_usage_error(
+            command,
+            "--context-bytes says the size of a CUDA context, and --backend generic has none");
+    request->words = (const char *const *)argv + optind;
+    request->word_count = argc - optind;
+    request->strict |= strcmp(command->name, "lint") == 0;
+    return request->help ? 0 : apply_environment(command, seen, request);
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Everything the program prints. A command builds its whole output first, so that a failure leaves
+ * nothing half-written on standard output.
+ */
+
+#define _POSIX_C_SOURCE 200809L
+
+#include "cli.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int cli_exit_status(linnet_status status)
+{
+    switch (status) {
+    case LINNET_OK:
+        return EXIT_DONE;
+    case LINNET_ERROR_CAPACITY:
+        return EXIT_ANSWER_IS_NO;
+    case LINNET_ERROR_ARGUMENT:
+    case LINNET_ERROR_NOT_FOUND:
+        return EXIT_USAGE;
+    case LINNET_ERROR_FILE:
+    case LINNET_ERROR_FORMAT:
+    case LINNET_ERROR_SOURCE:
+    case LINNET_ERROR_OVERFLOW:
+        return EXIT_INPUT;
+    case LINNET_ERROR_UNSUPPORTED:
+        return EXIT_UNSUPPORTED;
+    default:
+        return EXIT_INTERNAL;
+    }
+}
+
+int cli_fail(const linnet_error *err)
+{
+    if (err->source[0] != '\0' && err->line != 0)
+        fprintf(stderr, "linnet: %s:%u:%u: %s\n", err->source, err->line, err->column,
+                err->message);
+    else if (err->source[0] != '\0')
+        fprintf(stderr, "linnet: %s: %s\n", err->source, err->message);
+    else
+        fprintf(stderr, "linnet: %s\n", err->message);
+    return cli_exit_status(err->code);
+}
+
+int cli_usage_error(const cli_command *command, const char *format, ...)
+{
+    va_list args;
+    cli_buffer usage = { 0 };
+    fputs("linnet: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    cli_add_usage(&usage, command);
+    fprintf(stderr, "\n%s", usage.data);
+    free(usage.data);
+    return EXIT_USAGE;
+}
+
+int cli_print(const char *text, size_t length)
+{
+    if (fwrite(text, 1, length, stdout) == length && fflush(stdout) == 0)
+        return EXIT_DONE;
+    fprintf(stderr, "linnet: standard output: %s\n", strerror(errno));
+    return EXIT_INPUT;
+}
+
+int cli_print_text(linnet_text *take_text)
+{
+    int status = cli_print(linnet_text_data(take_text), linnet_text_length(take_text));
+    linnet_text_free(take_text);
+    return status;
+}
+
+bool cli_colour_wanted(const cli_request *request, int descriptor)
+{
+    const char *no_colour = getenv("NO_COLOR");
+    const char *forced = getenv("CLICOLOR_FORCE");
+    const char *terminal = getenv("TERM");
+    if (request->colour != COLOUR_AUTO)
+        return request->colour == COLOUR_ALWAYS;
+    if (no_colour != NULL && no_colour[0] != '\0')
+        return false;
+    if (forced != NULL && forced[0] != '\0' && strcmp(forced, "0") != 0)
+        return true;
+    return isatty(descriptor) && terminal != NULL && strcmp(terminal, "dumb") != 0;
+}
+
+void cli_print_diagnostics(const cli_request *request, const linnet_diagnostics *diagnostics)
+{
+    linnet_text *text;
+    linnet_error err;
+    if (linnet_diagnostics_to_text(diagnostics, cli_colour_wanted(request, STDERR_FILENO), &text,
+                                   &err) != LINNET_OK) {
+        cli_fail(&err);
+        return;
+    }
+    fputs(linnet_text_data(text), stderr);
+    linnet_text_free(text);
+}
+
+/* ---- buffer
+ * ------------------------------------------------------------------------------------------ */
+
+static void reserve(cli_buffer *buffer, size_t more)
+{
+    if (buffer->capacity - buffer->length > more)
+        return;
+    const size_t capacity = (buffer->capacity + more + 256) * 2;
+    char *data = realloc(buffer->data, capacity);
+    if (data == NULL) {
+        fputs("linnet: out of memory\n", stderr);
+        exit(EXIT_INTERNAL);
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+}
+
+void cli_add(cli_buffer *buffer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int length = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (length < 0)
+        return;
+    reserve(buffer, (size_t)length + 1);
+    va_start(args, format);
+    vsnprintf(buffer->data + buffer->length, (size_t)length + 1, format, args);
+    va_end(args);
+    buffer->length += (size_t)length;
+}
+
+void cli_add_json(cli_buffer *buffer, const char *text)
+{
+    if (text == NULL) {
+        cli_add(buffer, "null");
+        return;
+    }
+    cli_add(buffer, "\"");
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            cli_add(buffer, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            cli_add(buffer, "\\u%04x", (unsigned)(unsigned char)*text);
+        else
+            cli_add(buffer, "%c", *text);
+    }
+    cli_add(buffer, "\"");
+}
+
+int cli_print_buffer(cli_buffer *take_buffer)
+{
+    int status = cli_print(take_buffer->data != NULL ? take_buffer->data : "", take_buffer->length);
+    free(take_buffer->data);
+    return status;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LINNET_CONFIG_H
+#define LINNET_CONFIG_H
+
+/**
+ * @file
+ * How a model runs: sizes, dtype, entry, backend. One setter an option; a bad value is refused by
+ * the setter and changes nothing. A config is read when a model, analysis or planner is made from
+ * it; later changes do not reach them, so one config may serve many.
+ *
+ * Of a config, making a model takes only the allocator, the source callback, the standard library's
+ * folder and the limits.
+ */
+
+#include <linnet/base.h>
+#include <linnet/text.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct linnet_config linnet_config;
+
+/**
+ * The text of an imported module that is not of the standard library.
+ *
+ * @param module  its path as written, such as "layers.attention"
+ * @param into    receives the text through linnet_text_set
+ * @return 1 found, 0 no such module (E1202 at the import), negative: stop with
+ * LINNET_ERROR_CANCELLED
+ */
+typedef int32_t (*linnet_source_fn)(void *user, const char *module, linnet_text *into);
+
+/**
+ * A config with every option at its default.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_new(linnet_config **out_config, linnet_error *err);
+
+/**
+ * The same, with the host's allocator, which everything made from this config inherits. `fn` and
+ * `user` must outlive all of that.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NO_MEMORY, LINNET_ERROR_ARGUMENT (`fn` is NULL)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_new_with_allocator(linnet_alloc_fn fn, void *user,
+                                                          linnet_config **out_config,
+                                                          linnet_error *err);
+
+/** Releases the config. NULL is fine. @since 0.1 */
+LINNET_API void linnet_config_free(linnet_config *config);
+
+/**
+ * Sequences in a batch: the generics `B` and `Batch`. Free in the formulas when set.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_batch(linnet_config *config, int64_t sequences,
+                                                 linnet_error *err);
+
+/**
+ * Positions of each sequence: the generics `S`, `P`, `Seq` and `SeqLen`. Free in the formulas when
+ * set; the cache length follows it unless linnet_config_set_cache gives another.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_context(linnet_config *config, int64_t positions,
+                                                   linnet_error *err);
+
+/**
+ * Positions of the key/value caches: the generic `MaxSeq`. Free in the formulas when set.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_cache(linnet_config *config, int64_t positions,
+                                                 linnet_error *err);
+
+/**
+ * Binds a generic of the root block or the entry, before the model card's value. A later binding of
+ * the same generic replaces the earlier one. Whether the model has that generic shows when an
+ * analysis is made.
+ *
+ * @param value  an integer ("32") or a dtype ("bf16")
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither, or an integer past int64),
+ * LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_bind(linnet_config *config, const char *generic,
+                                            const char *value, linnet_error *err);
+
+/**
+ * The dtype of the root block's float generics, such as "bf16". NULL: the card's.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (no such dtype), LINNET_ERROR_ARGUMENT (not a float)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_dtype(linnet_config *config, const char *dtype,
+                                                 linnet_error *err);
+
+/** The block whose entries are analysed; NULL: the only one with entries. LINNET_ERROR_NO_MEMORY.
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_root(linnet_config *config, const char *block,
+                                                linnet_error *err);
+
+/** The entry to analyse; NULL: the only one, or `forward`. LINNET_ERROR_NO_MEMORY. @since 0.1 */
+LINNET_API linnet_status linnet_config_set_entry(linnet_config *config, const char *entry,
+                                                 linnet_error *err);
+
+/**
+ * Resource model: "cuda" (the default: native implementations, 512-byte blocks, runtime items) or
+ * "generic".
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_backend(linnet_config *config, const char *backend,
+                                                   linnet_error *err);
+
+/**
+ * Which native implementations an op may get: "exact", "equivalent" or "fast" (the default).
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_numerics(linnet_config *config, const char *numerics,
+                                                    linnet_error *err);
+
+/** An optional parameter or block that is present. May be called for several.
+ * LINNET_ERROR_NO_MEMORY. @since 0.1 */
+LINNET_API linnet_status linnet_config_add_optional(linnet_config *config, const char *path,
+                                                    linnet_error *err);
+
+/**
+ * Not 0: ignore the card's weight bindings, so that nothing is tied and no optional parameter is
+ * present.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_no_bindings(linnet_config *config, int32_t ignore,
+                                                       linnet_error *err);
+
+/**
+ * The dtype key/value caches are stored in; NULL: as declared.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_kv_dtype(linnet_config *config, const char *dtype,
+                                                    linnet_error *err);
+
+/**
+ * Paged caches of so many positions a block.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_kv_block_size(linnet_config *config, int64_t positions,
+                                                         linnet_error *err);
+
+/**
+ * The size of the CUDA context in bytes, in place of the measured default.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_context_bytes(linnet_config *config, int64_t bytes,
+                                                         linnet_error *err);
+
+/**
+ * The cuBLAS workspace as a CUBLAS_WORKSPACE_CONFIG string (":4096:2:16:8": pairs of KiB and
+ * count); NULL: the default. The library does not read the environment: a caller passes what it
+ * finds there.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (not such a string), LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const char *text,
+                                                            linnet_error *err);
+
+/** A folder to read the standard library from; NULL: the one compiled in. LINNET_ERROR_NO_MEMORY.
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_std_directory(linnet_config *config,
+                                                         const char *directory, linnet_error *err);
+
+/** Where the modules imported by a program come from; NULL removes it. Cannot fail. @since 0.1 */
+LINNET_API linnet_status linnet_config_set_source(linnet_config *config, linnet_source_fn fn,
+                                                  void *user, linnet_error *err);
+
+/**
+ * The largest file that is read, in bytes; 16 MiB by default.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1, more than 2^30)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_file_bytes(linnet_config *config, int64_t bytes,
+                                                      linnet_error *err);
+
+/**
+ * Several options from one JSON object. Its keys are the setters' suffixes ("batch", "kv_dtype",
+ * …), "bind" takes an object from generic to integer or dtype, "optional" a list of paths. All
+ * apply, or none.
+ *
+ * @return LINNET_OK
+ *         LINNET_ERROR_FORMAT     not JSON, or not an object
+ *         LINNET_ERROR_ARGUMENT   an unknown key, a value of the wrong type or out of range
+ *         LINNET_ERROR_NOT_FOUND  a dtype, backend or policy of that name
+ *         LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_json(linnet_config *config, const char *text,
+                                                uint64_t length, linnet_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_API_H
+#define LIN_API_H
+
+/*
+ * The public handles: argument checks, ownership, nothing clever. What they hold is made by the
+ * folders to the left; no other folder sees a handle.
+ */
+
+#include "report/report.h"
+#include <linnet/linnet.h>
+#include <stdatomic.h>
+
+struct linnet_text {
+    lin_text text;
+};
+
+struct linnet_diagnostics {
+    lin_diagnostics list;
+};
+
+/* ---- config ------------------------------------------------------------------------------------
+ */
+
+enum { CONFIG_ROOT, CONFIG_ENTRY, CONFIG_CUBLAS, CONFIG_STD, CONFIG_TEXT_COUNT };
+
+struct linnet_config {
+    lin_allocator allocator;
+    char *texts[CONFIG_TEXT_COUNT];     /* owned; NULL: not set */
+    int64_t role_value[LIN_ROLE_COUNT]; /* 0: not set */
+    lin_setting *binds;                 /* names owned */
+    uint32_t bind_count, bind_capacity;
+    char **optional; /* owned */
+    uint32_t optional_count, optional_capacity;
+    bool has_dtype, has_kv_dtype, no_bindings;
+    lin_dtype dtype, kv_dtype;
+    lin_backend_kind backend;
+    lin_numerics numerics;
+    int64_t kv_block_size; /* 0: contiguous */
+    int64_t context_bytes; /* -1: the default */
+    int64_t file_bytes;
+    linnet_source_fn source;
+    void *source_user;
+};
+
+/* A copy that shares nothing; NULL: out of memory. */
+linnet_config *lin_config_clone(const linnet_config *config);
+/* What the folders to the left want to know, borrowing from the config. */
+lin_trace_settings lin_config_trace(const linnet_config *config);
+lin_memory_settings lin_config_memory(const linnet_config *config);
+
+/* ---- model
+ * --------------------------------------------------------------------------------------- */
+
+typedef struct model_entry {
+    const char *name, *block, *signature;
+} model_entry;
+
+typedef struct model_generic {
+    const char *name, *declaration, *value; /* value NULL: the card gives none */
+} model_generic;
+
+typedef struct model_parameter {
+    const char *path, *kind, *dtype, *tied_to;
+    const char *const *extents;
+    uint32_t rank;
+    const char *const *repeats;
+    uint32_t repeat_count;
+    bool optional, present;
+    int64_t bytes; /* -1: open */
+} model_parameter;
+
+typedef struct model_block {
+    const char *name, *module;
+    const model_generic *generics;
+    uint32_t generic_count;
+    const model_parameter *parameters;
+    uint32_t parameter_count;
+} model_block;
+
+/* What `inspect` and `explain` show, made once when the model is opened. */
+typedef struct model_view {
+    const model_block *blocks;
+    uint32_t block_count;
+    const model_entry *entries;
+    uint32_t entry_count;
+    int64_t root; /* -1: none */
+    const lin_op_choice *ops;
+    uint32_t op_count;
+} model_view;
+
+struct linnet_model {
+    atomic_uint references;
+    lin_allocator allocator;
+    lin_source *source;
+    lin_arena arena; /* of the view */
+    model_view view;
+};
+
+linnet_status lin_model_view_new(lin_arena *arena, const lin_source *source, model_view *out,
+                                 linnet_error *err);
+
+/* ---- analysis, planner
+ * --------------------------------------------------------------------------- */
+
+struct linnet_analysis {
+    atomic_uint references;
+    lin_allocator allocator;
+    lin_answer *answer;
+};
+
+/* Takes the answer, even when it fails. */
+linnet_status lin_analysis_wrap(lin_answer *take_answer, const lin_allocator *allocator,
+                                linnet_analysis **out_analysis, linnet_error *err);
+
+struct linnet_planner {
+    lin_allocator allocator;
+    linnet_model *model;
+    linnet_config *config; /* its own copy */
+    lin_memory *memory;
+};
+
+/* Text made by `write` as a handle. */
+linnet_status lin_text_wrap(const lin_text *take_text, linnet_text **out_text, linnet_error *err);
+
+#endif

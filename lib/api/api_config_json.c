@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A config from one JSON object: a row a key, each calling the public setter of that name. The keys
+ * are applied to a copy, which replaces the config when all of them were accepted.
+ */
+
+#include "api/api.h"
+#include <string.h>
+
+typedef struct config_key {
+    const char *key;
+    linnet_status (*set_text)(linnet_config *config, const char *text, linnet_error *err);
+    linnet_status (*set_integer)(linnet_config *config, int64_t value, linnet_error *err);
+    linnet_status (*set_flag)(linnet_config *config, int32_t value, linnet_error *err);
+    linnet_status (*set_value)(linnet_config *config, const lin_json *value, linnet_error *err);
+} config_key;
+
+static linnet_status wrong_type(const char *key, const char *meant, const lin_json *found,
+                                linnet_error *err)
+{
+    return lin_fail(err, LINNET_ERROR_ARGUMENT, "`%s` must be %s, not %s", key, meant,
+                    lin_json_kind_name(found->kind));
+}
+
+/* "bind": an object from generic to integer or dtype. */
+static linnet_status set_bind(linnet_config *config, const lin_json *value, linnet_error *err)
+{
+    linnet_status status = LINNET_OK;
+    if (value->kind != LIN_JSON_OBJECT)
+        return wrong_type("bind", "an object", value, err);
+    for (uint32_t i = 0; i < value->count && status == LINNET_OK; i++) {
+        const lin_json *item = &value->items[i];
+        lin_text number;
+        lin_text_init(&number, &config->allocator);
+        if (item->kind == LIN_JSON_INTEGER)
+            lin_text_i64(&number, item->integer);
+        else if (item->kind == LIN_JSON_STRING)
+            lin_text_append(&number, item->text, item->length);
+        else
+            status = wrong_type(value->keys[i], "an integer or a dtype", item, err);
+        if (status == LINNET_OK)
+            status = number.failed
+                         ? lin_fail_memory(err)
+                         : linnet_config_bind(config, value->keys[i], lin_text_data(&number), err);
+        lin_text_free(&number);
+    }
+    return status;
+}
+
+/* "optional": a list of paths. */
+static linnet_status set_optional(linnet_config *config, const lin_json *value, linnet_error *err)
+{
+    linnet_status status = LINNET_OK;
+    if (value->kind != LIN_JSON_ARRAY)
+        return wrong_type("optional", "an array", value, err);
+    for (uint32_t i = 0; i < value->count && status == LINNET_OK; i++)
+        status = value->items[i].kind == LIN_JSON_STRING
+                     ? linnet_config_add_optional(config, value->items[i].text, err)
+                     : wrong_type("optional", "an array of strings", &value->items[i], err);
+    return status;
+}
+
+/* clang-format off */
+static const config_key config_keys[] = {
+    { .key = "backend",          .set_text    = linnet_config_set_backend },
+    { .key = "batch",            .set_integer = linnet_config_set_batch },
+    { .key = "bind",             .set_value   = set_bind },
+    { .key = "cache",            .set_integer = linnet_config_set_cache },
+    { .key = "context",          .set_integer = linnet_config_set_context },
+    { .key = "context_bytes",    .set_integer = linnet_config_set_context_bytes },
+    { .key = "cublas_workspace", .set_text    = linnet_config_set_cublas_workspace },
+    { .key = "dtype",            .set_text    = linnet_config_set_dtype },
+    { .key = "entry",            .set_text    = linnet_config_set_entry },
+    { .key = "file_bytes",       .set_integer = linnet_config_set_file_bytes },
+    { .key = "kv_block_size",    .set_integer = linnet_config_set_kv_block_size },
+    { .key = "kv_dtype",         .set_text    = linnet_config_set_kv_dtype },
+    { .key = "no_bindings",      .set_flag    = linnet_config_set_no_bindings },
+    { .key = "numerics",         .set_text    = linnet_config_set_numerics },
+    { .key = "optional",         .set_value   = set_optional },
+    { .key = "root",             .set_text    = linnet_config_set_root },
+    { .key = "std_directory",    .set_text    = linnet_config_set_std_directory },
+};
+/* clang-format on */
+
+static const config_key *find_key(const char *key)
+{
+    for (uint32_t i = 0; i < ARRAY_LEN(config_keys); i++)
+        if (strcmp(config_keys[i].key, key) == 0)
+            return &config_keys[i];
+    return NULL;
+}
+
+static linnet_status unknown_key(const char *key, linnet_error *err)
+{
+    const char *names[ARRAY_LEN(config_keys)];
+    for (uint32_t i = 0; i < ARRAY_LEN(config_keys); i++)
+        names[i] = config_keys[i].key;
+    const char *nearest = lin_nearest(key, names, ARRAY_LEN(config_keys));
+    if (nearest == NULL)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "no option is called `%s`", key);
+    return lin_fail(err, LINNET_ERROR_ARGUMENT, "no option is called `%s`; did you mean `%s`?", key,
+                    nearest);
+}
+
+static linnet_status apply(linnet_config *config, const char *key, const lin_json *value,
+                           linnet_error *err)
+{
+    const config_key *row = find_key(key);
+    if (row == NULL)
+        return unknown_key(key, err);
+    if (row->set_value != NULL)
+        return row->set_value(config, value, err);
+    if (row->set_text != NULL)
+        return value->kind == LIN_JSON_STRING ? row->set_text(config, value->text, err)
+                                              : wrong_type(key, "a string", value, err);
+    if (row->set_integer != NULL)
+        return value->kind == LIN_JSON_INTEGER ? row->set_integer(config, value->integer, err)
+                                               : wrong_type(key, "an integer", value, err);
+    return value->kind == LIN_JSON_TRUE || value->kind == LIN_JSON_FALSE
+               ? row->set_flag(config, value->kind == LIN_JSON_TRUE, err)
+               : wrong_type(key, "true or false", value, err);
+}
+
+linnet_status linnet_config_set_json(linnet_config *config, const char *text, uint64_t length,
+                                     linnet_error *err)
+{
+    lin_arena scratch;
+    const lin_json *options = NULL;
+    linnet_config *copy = NULL;
+    linnet_status status;
+
+    lin_arena_init(&scratch, &config->allocator);
+    if ((status = lin_json_read("options", text, length, false, &scratch, &options, err)) !=
+        LINNET_OK)
+        goto out;
+    if (options->kind != LIN_JSON_OBJECT) {
+        status = lin_fail(err, LINNET_ERROR_FORMAT, "the options must be a JSON object, not %s",
+                          lin_json_kind_name(options->kind));
+        goto out;
+    }
+    if ((copy = lin_config_clone(config)) == NULL) {
+        status = lin_fail_memory(err);
+        goto out;
+    }
+    for (uint32_t i = 0; i < options->count && status == LINNET_OK; i++)
+        status = apply(copy, options->keys[i], &options->items[i], err);
+    if (status == LINNET_OK) {
+        const linnet_config old = *config;
+        *config = *copy;
+        *copy = old;
+    }
+out:
+    linnet_config_free(copy);
+    lin_arena_free(&scratch);
+    return status;
+}

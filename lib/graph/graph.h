@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_GRAPH_H
+#define LIN_GRAPH_H
+
+/*
+ * Objects and steps (tracing.md 1), lifetimes, arena planning. A graph is what a trace leaves
+ * behind: byte counts are expressions of its own table, over the symbols batch, context and cache
+ * (those that are free).
+ */
+
+#include "base/base.h"
+
+enum { LIN_ROLE_BATCH, LIN_ROLE_CONTEXT, LIN_ROLE_CACHE, LIN_ROLE_COUNT };
+typedef int lin_role;
+extern const char *const lin_role_names[LIN_ROLE_COUNT]; /* "batch", "context", "cache" */
+
+enum { LIN_NO_STEP = -1, LIN_MAX_RANK = 16 };
+
+typedef struct lin_object {
+    const char *name; /* the parameter's last part, the input's name, the step's label */
+    const char *path; /* of a parameter, buffer, state; NULL otherwise */
+    lin_category category;
+    lin_dtype dtype;
+    const lin_expr *shape;
+    uint32_t rank;
+    lin_expr elements; /* product of the shape */
+    lin_expr bytes;    /* owned: 0 for a view, an in-place or identity result, a tied parameter */
+    int32_t producer;  /* step, or LIN_NO_STEP */
+    uint32_t owner;    /* the root owner; itself when it owns its storage */
+    bool persistent;
+    bool is_cache_axis_known; /* a KV cache whose axes are [batch, heads, positions, width] (rank 4)
+                               */
+} lin_object;
+
+typedef struct lin_step {
+    const char *kind; /* "add", "reshape", "comprehension", "semantic.call", "scale", … */
+    const char *label;
+    const char *scope;      /* path of the block whose method runs; "" for the root */
+    const uint32_t *inputs; /* distinct objects, in order of first occurrence */
+    uint32_t input_count;
+    const uint32_t *region_reads; /* parameters and states named inside an index-notation region: no
+                                     inputs, but read */
+    uint32_t region_read_count;
+    const uint32_t *outputs;
+    uint32_t output_count;
+    lin_expr arithmetic;        /* operations; LIN_EXPR_INVALID when the count does not fit */
+    const char *implementation; /* native implementation's name, or NULL */
+    const void *native;         /* the backend's row for it (backend.h), or NULL */
+    lin_expr workspace; /* bytes during this step in a forward pass; 0 when none or unknown */
+    lin_confidence workspace_confidence; /* LIN_UNKNOWN: not known, counted as nothing, listed */
+} lin_step;
+
+/* A `where` clause of the root or the entry as a relation of sizes. */
+typedef struct lin_relation {
+    int comparison; /* lin_comparison of lang/types.h */
+    lin_expr left, right;
+    const char *text; /* as written in the program's symbols */
+} lin_relation;
+
+/* Calls of implementations whose workspace or keeping is not known. */
+typedef struct lin_unknown_call {
+    const char *implementation;
+    uint32_t calls;
+} lin_unknown_call;
+
+typedef struct lin_graph {
+    lin_arena arena;
+    lin_expr_table *exprs;
+    lin_symbol role_symbols[LIN_ROLE_COUNT]; /* always made, in this order: symbols 0, 1, 2 */
+    bool role_free[LIN_ROLE_COUNT];
+    LIN_LIST(lin_object) objects;
+    LIN_LIST(lin_step) steps;
+    LIN_LIST(uint32_t) outputs; /* distinct */
+    LIN_LIST(lin_relation) relations;
+    LIN_LIST(lin_unknown_call) unknown_workspaces;
+    bool traced_both_branches;  /* some `if` had both regions walked */
+    uint32_t parameter_objects; /* persistent objects come first */
+    const char *entry;          /* name of the traced entry */
+    const char *root;           /* name of the root block, "" for a module-level entry */
+} lin_graph;
+
+lin_graph *lin_graph_new(
+    const lin_allocator *allocator);   /* NULL: out of memory. The arena has no jump target yet */
+void lin_graph_free(lin_graph *graph); /* accepts NULL */
+
+/* Steps [first_step, end_step) during which an owner must keep its bytes. */
+typedef struct lin_lifetime {
+    uint32_t object;
+    int32_t first_step;
+    int32_t end_step;
+} lin_lifetime;
+
+/* The lifetimes of the transient owners, by object id (tracing.md 7.1), in `arena`. */
+const lin_lifetime *lin_graph_lifetimes(lin_arena *arena, const lin_graph *graph,
+                                        uint32_t *out_count);
+
+/* Debug builds: every promise of the structs above; false and a sentence in `why` when one is
+ * broken. */
+bool lin_graph_check(const lin_graph *graph, char *why, uint64_t capacity);
+
+/* ---- arena planning (plan.c): offsets for buffers whose lifetimes are known
+ * --------------------------------------- */
+
+typedef struct lin_buffer {
+    int64_t bytes; /* already rounded up to the alignment */
+    int32_t first_step, end_step;
+} lin_buffer;
+
+typedef struct lin_plan {
+    int64_t greedy_bytes;  /* what the rule of tracing.md 7.3 reaches */
+    int64_t planned_bytes; /* the smaller of greedy and search */
+    int64_t live_bytes;    /* the largest sum of live bytes: no plan is smaller */
+    int64_t naive_bytes;   /* the sum of all */
+} lin_plan;
+
+typedef struct lin_plan_effort {
+    uint64_t
+        search_nodes; /* placements the search may try beyond the greedy rule; 0: greedy only */
+    int64_t stop_at_bytes; /* a plan this small is good enough; 0: the live bound */
+} lin_plan_effort;
+extern const lin_plan_effort lin_plan_default_effort;
+
+/*
+ * Ties are broken by size descending, first step, index: `buffers` comes in order of ids.
+ * out_offsets (may be NULL) receives the offsets of the better plan. Deterministic.
+ * LINNET_ERROR_OVERFLOW when the sum of bytes passes int64, LINNET_ERROR_NO_MEMORY.
+ */
+linnet_status lin_plan_arena(const lin_buffer *buffers, uint32_t count,
+                             const lin_plan_effort *effort, const lin_allocator *allocator,
+                             int64_t *out_offsets, lin_plan *out, linnet_error *err);
+
+#endif

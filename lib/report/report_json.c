@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+
+/* An answer as the JSON document of cli-report.md 2.2. Keys stand in the order of that page; where
+ * the keys are data (bindings, symbols) they are sorted, so two runs are equal to the byte. */
+
+#include "report/report.h"
+
+#include <string.h>
+
+#include "json/json.h"
+
+enum { REPORT_VERSION = 1 };
+
+static void pair_string(lin_writer *w, const char *key, const char *text)
+{
+    lin_write_key(w, key);
+    lin_write_string(w, text);
+}
+
+static void pair_i64(lin_writer *w, const char *key, int64_t value)
+{
+    lin_write_key(w, key);
+    lin_write_i64(w, value);
+}
+
+static void pair_null(lin_writer *w, const char *key)
+{
+    lin_write_key(w, key);
+    lin_write_null(w);
+}
+
+static void pair_size(lin_writer *w, const char *key, int64_t value)
+{
+    if (value < 0)
+        pair_null(w, key);
+    else
+        pair_i64(w, key, value);
+}
+
+static void pair_strings(lin_writer *w, const char *key, const char *const *items, uint32_t count)
+{
+    lin_write_key(w, key);
+    lin_write_array(w);
+    for (uint32_t i = 0; i < count; i++)
+        lin_write_string(w, items[i]);
+    lin_write_array_end(w);
+}
+
+/* The setting whose name comes next after `last` (NULL: the first). A root has a few generics. */
+static const lin_setting *next_setting(const lin_answer *answer, const char *last)
+{
+    const lin_setting *next = NULL;
+    for (uint32_t i = 0; i < answer->bound_count; i++) {
+        const lin_setting *s = &answer->bound[i];
+        if ((last == NULL || strcmp(s->name, last) > 0) &&
+            (next == NULL || strcmp(s->name, next->name) < 0))
+            next = s;
+    }
+    return next;
+}
+
+static void write_bindings(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "bindings");
+    lin_write_object(w);
+    const lin_setting *s = next_setting(answer, NULL);
+    for (; s != NULL; s = next_setting(answer, s->name)) {
+        if (s->is_dtype)
+            pair_string(w, s->name, lin_dtype_name(s->dtype));
+        else
+            pair_i64(w, s->name, s->integer);
+    }
+    lin_write_object_end(w);
+}
+
+static void write_configuration(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "configuration");
+    lin_write_object(w);
+    pair_string(w, "backend", answer->backend);
+    pair_string(w, "model", answer->model);
+    pair_string(w, "entry", answer->entry);
+    pair_string(w, "numerics", answer->numerics);
+    pair_string(w, "dtype", answer->dtype[0] != '\0' ? answer->dtype : NULL);
+    pair_size(w, "batch", answer->role_value[LIN_ROLE_BATCH]);
+    pair_size(w, "context", answer->role_value[LIN_ROLE_CONTEXT]);
+    pair_size(w, "cache", answer->role_value[LIN_ROLE_CACHE]);
+    pair_string(w, "kv_dtype", answer->kv_dtype);
+    pair_string(w, "kv_layout", answer->kv_paged ? "paged" : "contiguous");
+    write_bindings(w, answer);
+    pair_i64(w, "tensor_parallel", 1);
+    pair_i64(w, "pipeline_parallel", 1);
+    pair_i64(w, "microbatches", 1);
+    pair_null(w, "schedule");
+    pair_null(w, "stages");
+    pair_i64(w, "data_parallel", 1);
+    pair_string(w, "sharding", "none");
+    lin_write_object_end(w);
+}
+
+static void write_symbols(lin_writer *w, const lin_answer *answer)
+{
+    static const lin_role sorted[] = { LIN_ROLE_BATCH, LIN_ROLE_CACHE, LIN_ROLE_CONTEXT };
+    lin_write_key(w, "symbols");
+    lin_write_object(w);
+    for (uint32_t i = 0; i < ARRAY_LEN(sorted); i++)
+        if (answer->role_free[sorted[i]])
+            pair_i64(w, lin_role_names[sorted[i]], answer->role_value[sorted[i]]);
+    lin_write_object_end(w);
+}
+
+static void write_components(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "components");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < answer->component_count; i++) {
+        const lin_component *component = &answer->components[i];
+        lin_write_object(w);
+        pair_string(w, "name", component->name);
+        pair_string(w, "category", lin_category_name(component->category));
+        if (component->known)
+            pair_i64(w, "bytes", component->bytes);
+        else
+            pair_null(w, "bytes");
+        pair_string(w, "confidence", lin_confidence_name(component->confidence));
+        pair_string(w, "formula", component->formula);
+        pair_string(w, "note", component->note);
+        pair_string(w, "device", component->device);
+        lin_write_object_end(w);
+    }
+    lin_write_array_end(w);
+}
+
+static void write_peak(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "peak");
+    lin_write_object(w);
+    pair_i64(w, "graph", answer->peaks.graph);
+    pair_i64(w, "expected", answer->peaks.expected);
+    pair_i64(w, "allocator", answer->peaks.allocator);
+    pair_string(w, "at", answer->peak_at);
+    pair_string(w, "confidence", lin_confidence_name(answer->confidence));
+    lin_write_object_end(w);
+}
+
+static void write_allocation(lin_writer *w, const lin_answer *answer)
+{
+    if (!answer->has_plan) {
+        pair_null(w, "allocation");
+        return;
+    }
+    lin_write_key(w, "allocation");
+    lin_write_object(w);
+    pair_i64(w, "naive", answer->plan.naive_bytes);
+    pair_i64(w, "planned", answer->plan.planned_bytes);
+    pair_i64(w, "greedy", answer->plan.greedy_bytes);
+    pair_i64(w, "lower_bound", answer->plan.live_bytes);
+    lin_write_object_end(w);
+}
+
+static void write_largest(lin_writer *w, const lin_answer *answer, uint32_t top)
+{
+    lin_write_key(w, "largest");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < answer->largest_count && i < top; i++) {
+        const lin_largest *tensor = &answer->largest[i];
+        lin_write_object(w);
+        pair_string(w, "name", tensor->name);
+        pair_string(w, "path", tensor->path);
+        pair_i64(w, "bytes", tensor->bytes);
+        pair_string(w, "formula", tensor->formula);
+        lin_write_object_end(w);
+    }
+    lin_write_array_end(w);
+}
+
+static void write_devices(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "devices");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < answer->device_count; i++) {
+        const lin_device_summary *device = &answer->devices[i];
+        lin_write_object(w);
+        pair_string(w, "name", device->name);
+        pair_string(w, "holds", device->holds);
+        pair_i64(w, "graph_peak", device->graph_peak);
+        pair_i64(w, "expected_peak", device->expected_peak);
+        pair_i64(w, "runtime", device->runtime);
+        lin_write_object_end(w);
+    }
+    lin_write_array_end(w);
+}
+
+void lin_report_json(lin_text *out, const lin_answer *answer, uint32_t top)
+{
+    lin_writer w;
+    lin_writer_init(&w, out);
+    lin_write_object(&w);
+    pair_i64(&w, "version", REPORT_VERSION);
+    write_configuration(&w, answer);
+    write_symbols(&w, answer);
+    write_components(&w, answer);
+    write_peak(&w, answer);
+    write_allocation(&w, answer);
+    pair_i64(&w, "steps", answer->steps);
+    if (top > 0)
+        write_largest(&w, answer, top);
+    pair_null(&w, "recompute");
+    write_devices(&w, answer);
+    lin_write_key(&w, "formulas");
+    lin_write_object(&w);
+    pair_string(&w, "activations", answer->activations_formula);
+    lin_write_object_end(&w);
+    pair_strings(&w, "unknown", answer->unknown, answer->unknown_count);
+    pair_strings(&w, "warnings", answer->warnings, answer->warning_count);
+    pair_strings(&w, "assumptions", answer->assumptions, answer->assumption_count);
+    lin_write_object_end(&w);
+    lin_writer_end(&w);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_SOURCE_FILES_H
+#define LIN_SOURCE_FILES_H
+
+/* What source needs to know of paths besides reading them. Paths are as the system has them:
+ * bytes, '/' between. */
+
+#include "source/source.h"
+
+typedef enum lin_path_kind {
+    LIN_PATH_MISSING,
+    LIN_PATH_FILE,
+    LIN_PATH_DIRECTORY,
+    LIN_PATH_OTHER,      /* a FIFO, a device, a socket */
+    LIN_PATH_UNREACHABLE /* an error other than absence: a circle of links, no permission */
+} lin_path_kind;
+
+lin_path_kind lin_path_look(const char *path);
+/* LINNET_ERROR_FILE with the reason for what lin_path_look said; anything but a file or directory.
+ */
+linnet_status lin_path_fail(const char *path, linnet_error *err);
+/* The path without links and dots, in `arena`; "" when there is none, NULL without memory. */
+const char *lin_path_real(lin_arena *arena, const char *path);
+/* `directory` '/' `name`; "" is the current directory. NULL without memory. */
+const char *lin_path_join(lin_arena *arena, const char *directory, const char *name);
+/* The part before the last '/': "" for a bare name, "/" for the root's entries. */
+const char *lin_path_parent(lin_arena *arena, const char *path);
+bool lin_path_ends_with(const char *path, const char *end);
+
+/* The path for a message: its end, after dots, when it is long. */
+enum { LIN_PATH_SHOWN = 208 };
+void lin_path_show(char out[LIN_PATH_SHOWN], const char *path);
+
+#endif

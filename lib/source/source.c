@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * From what a user names to a checked program.
+ *
+ *     built-in name --zoo--> card --+
+ *     directory ----nest.toml------> card --> program text, bindings --> lin_lang_check
+ *     file.linnet ------------------------------^
+ *
+ * A built-in name is looked at before the file system; "./gpt2" is always a path.
+ */
+
+#include "source/source.h"
+#include "source/files.h"
+#include "source/loader.h"
+
+#include <string.h>
+
+#include "zoo/zoo.h"
+
+enum { DEFAULT_FILE_BYTES = 16 << 20, SHOWN_NAME = 64 };
+
+/* A source being opened. */
+typedef struct opening {
+    lin_source_settings settings; /* with defaults filled in */
+    lin_module_loader loader;
+    lin_source *source;
+    lin_diagnostics *diagnostics;
+    linnet_error *err;
+} opening;
+
+/* A text that is read, from disk or from the zoo. */
+typedef struct text_file {
+    const char *name, *text;
+    uint64_t length;
+} text_file;
+
+static linnet_status begin(opening *o, const lin_source_settings *settings,
+                           lin_diagnostics *diagnostics, const char *name, linnet_error *err)
+{
+    *o = (opening){ .settings = *settings, .diagnostics = diagnostics, .err = err };
+    if (o->settings.file_bytes == 0)
+        o->settings.file_bytes = DEFAULT_FILE_BYTES;
+    if (o->settings.limits.source_bytes == 0)
+        o->settings.limits = lin_lang_default_limits;
+    lin_module_loader_init(&o->loader, &o->settings);
+    o->source = lin_alloc_zeroed(&settings->allocator, sizeof(*o->source));
+    if (o->source == NULL)
+        return lin_fail_memory(err);
+    lin_arena_init(&o->source->arena, &settings->allocator);
+    o->source->title = "";
+    o->source->family = "";
+    o->source->name = lin_arena_text(&o->source->arena, name, strlen(name));
+    if (o->source->name == NULL)
+        return lin_fail_memory(err);
+    if (o->settings.std_directory != NULL) {
+        lin_path_kind kind = lin_path_look(o->settings.std_directory);
+        if (kind == LIN_PATH_FILE)
+            return lin_fail_at(err, LINNET_ERROR_FILE,
+                               (lin_place){ .source = o->settings.std_directory }, NULL,
+                               "the directory of the standard library is a file");
+        if (kind != LIN_PATH_DIRECTORY)
+            return lin_path_fail(o->settings.std_directory, err);
+    }
+    return LINNET_OK;
+}
+
+static linnet_status end(opening *o, linnet_status status, lin_source **out)
+{
+    lin_module_loader_free(&o->loader);
+    if (status == LINNET_OK)
+        *out = o->source;
+    else
+        lin_source_free(o->source);
+    return status;
+}
+
+void lin_source_free(lin_source *source)
+{
+    if (source == NULL)
+        return;
+    const lin_allocator allocator = source->arena.allocator;
+    lin_program_free(source->program);
+    lin_arena_free(&source->arena);
+    lin_release(&allocator, source, sizeof(*source));
+}
+
+static linnet_status check(opening *o, text_file file, const char *package)
+{
+    const lin_lang_file text = { file.name, package, file.text, file.length };
+    const lin_loader loader = lin_module_loader_interface(&o->loader);
+    return lin_lang_check(&text, &loader, &o->settings.limits, &o->settings.allocator,
+                          o->diagnostics, &o->source->program, o->err);
+}
+
+/* Into memory that lives as long as the opening. */
+static linnet_status read_file(opening *o, const char *path, text_file *out)
+{
+    if (path == NULL)
+        return lin_fail_memory(o->err);
+    out->name = path;
+    return lin_file_read(&o->loader.arena, path, o->settings.file_bytes, &out->text, &out->length,
+                         o->err);
+}
+
+static linnet_status check_file(opening *o, const char *path)
+{
+    text_file file;
+    linnet_status status = read_file(o, path, &file);
+    if (status != LINNET_OK)
+        return status;
+    const char *package = lin_module_loader_package(&o->loader, path);
+    return package == NULL ? lin_fail_memory(o->err) : check(o, file, package);
+}
+
+/* ---- cards ---- */
+
+static linnet_status read_card(opening *o, text_file file, lin_card *out)
+{
+    linnet_status status =
+        lin_card_read(file.name, file.text, file.length, &o->source->arena, out, o->err);
+    if (status != LINNET_OK)
+        return status;
+    lin_source *source = o->source;
+    source->title = out->title != NULL ? out->title : "";
+    source->root = out->root;
+    source->entry = out->entry;
+    source->settings = out->settings;
+    source->setting_count = out->setting_count;
+    return LINNET_OK;
+}
+
+static linnet_status read_bindings(opening *o, text_file file)
+{
+    o->source->has_bindings = true;
+    return lin_bindings_read(file.name, file.text, file.length, &o->source->arena,
+                             &o->source->bindings, &o->source->binding_count, o->err);
+}
+
+static linnet_status zoo_file(opening *o, const char *path, text_file *out)
+{
+    const lin_zoo_file *found = path == NULL ? NULL : lin_zoo_find(path);
+    if (path == NULL)
+        return lin_fail_memory(o->err);
+    if (found == NULL)
+        return lin_fail(o->err, LINNET_ERROR_FILE, "`%s` is not compiled in", path);
+    *out = (text_file){ found->path, found->text, found->length };
+    return LINNET_OK;
+}
+
+static linnet_status open_builtin(opening *o, const lin_zoo_model *model)
+{
+    text_file file;
+    lin_card card;
+    if (model->card == NULL)
+        return lin_fail(o->err, LINNET_ERROR_UNSUPPORTED,
+                        "`%s` is known, but its source is not shipped: %s", model->name,
+                        model->instead);
+    linnet_status status = zoo_file(o, model->card, &file);
+    if (status == LINNET_OK)
+        status = read_card(o, file, &card);
+    if (status == LINNET_OK && card.bindings != NULL) {
+        const char *directory = lin_path_parent(&o->loader.arena, model->card);
+        const char *path =
+            directory == NULL ? NULL : lin_path_join(&o->loader.arena, directory, card.bindings);
+        status = zoo_file(o, path, &file);
+        if (status == LINNET_OK)
+            status = read_bindings(o, file);
+    }
+    if (status == LINNET_OK)
+        status = zoo_file(o, card.path != NULL ? card.path : "", &file);
+    o->source->title = model->title;
+    o->source->family = model->family;
+    return status == LINNET_OK ? check(o, file, "") : status;
+}
+
+/* A path in a card, from the card's directory. */
+static linnet_status card_path(opening *o, const char *card_name, const char *directory,
+                               const char *key, const char *path, const char **out)
+{
+    if (path[0] == '\0' || path[0] == '/')
+        return lin_fail_at(o->err, LINNET_ERROR_FORMAT, (lin_place){ .source = card_name }, NULL,
+                           "`%s` is \"%s\"; a path relative to the card is meant", key, path);
+    *out = lin_path_join(&o->loader.arena, directory, path);
+    return *out == NULL ? lin_fail_memory(o->err) : LINNET_OK;
+}
+
+static linnet_status open_card(opening *o, const char *directory, const char *card_path_name)
+{
+    text_file file;
+    lin_card card;
+    const char *path;
+    linnet_status status = read_file(o, card_path_name, &file);
+    if (status == LINNET_OK)
+        status = read_card(o, file, &card);
+    if (status == LINNET_OK && card.bindings != NULL) {
+        status = card_path(o, card_path_name, directory, "weights.bindings", card.bindings, &path);
+        if (status == LINNET_OK)
+            status = read_file(o, path, &file);
+        if (status == LINNET_OK)
+            status = read_bindings(o, file);
+    }
+    if (status != LINNET_OK)
+        return status;
+    status = card_path(o, card_path_name, directory, "source.path",
+                       card.path != NULL ? card.path : "src/lib.linnet", &path);
+    return status == LINNET_OK ? check_file(o, path) : status;
+}
+
+/* ---- paths ---- */
+
+/* *out is NULL without memory. */
+static bool holds(opening *o, const char *directory, const char *name, const char **out)
+{
+    *out = lin_path_join(&o->loader.arena, directory, name);
+    o->loader.failed = o->loader.failed || *out == NULL;
+    return *out != NULL && lin_path_look(*out) != LIN_PATH_MISSING;
+}
+
+static linnet_status open_directory(opening *o, const char *directory)
+{
+    const char *path;
+    if (holds(o, directory, "nest.toml", &path))
+        return open_card(o, directory, path);
+    if (holds(o, directory, "linnet.toml", &path) && holds(o, directory, "src/lib.linnet", &path))
+        return o->loader.failed ? lin_fail_memory(o->err) : check_file(o, path);
+    bool config = holds(o, directory, "config.json", &path);
+    if (o->loader.failed)
+        return lin_fail_memory(o->err);
+    if (config)
+        return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, (lin_place){ .source = path }, NULL,
+                           "a config.json is not read yet: give a directory with a card "
+                           "(nest.toml), or a .linnet file");
+    char shown[LIN_PATH_SHOWN];
+    lin_path_show(shown, directory);
+    return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
+                       "`%s` holds no model: a card (nest.toml), or linnet.toml with "
+                       "src/lib.linnet, is looked for",
+                       shown);
+}
+
+static linnet_status refuse_file(opening *o, const char *path)
+{
+    static const char *const later[] = { ".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth" };
+    const lin_place place = { .source = path };
+    char shown[LIN_PATH_SHOWN];
+    lin_path_show(shown, path);
+    for (uint32_t i = 0; i < ARRAY_LEN(later); i++)
+        if (lin_path_ends_with(path, later[i]))
+            return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, place, NULL,
+                               "`%s`: files ending in `%s` are not read yet: give a .linnet file, "
+                               "or a directory with a card (nest.toml)",
+                               shown, later[i]);
+    if (lin_path_ends_with(path, ".toml"))
+        return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, place, NULL,
+                           "`%s` is given by its directory", shown);
+    return lin_fail_at(o->err, LINNET_ERROR_FORMAT, place, NULL,
+                       "`%s` is no model: a .linnet file, a directory with a card (nest.toml) or "
+                       "a built-in name is meant",
+                       shown);
+}
+
+/* A word that is no path: the built-in names are what it may have meant. */
+static linnet_status fail_unknown(opening *o, const char *name)
+{
+    const char *names[64];
+    uint32_t count = 0, all = 0;
+    char shown[SHOWN_NAME];
+    lin_copy_utf8(shown, sizeof(shown), name);
+    lin_text list;
+    lin_text_init(&list, &o->settings.allocator);
+    for (uint32_t i = 0; i < lin_zoo_model_count() && all < ARRAY_LEN(names); i++) {
+        const lin_zoo_model *model = lin_zoo_model_at(i);
+        names[all++] = model->name;
+        if (model->card != NULL)
+            lin_text_addf(&list, "%s%s", count++ == 0 ? "" : ", ", model->name);
+    }
+    const char *nearest = lin_nearest(name, names, all);
+    linnet_status status =
+        list.failed ? lin_fail_memory(o->err)
+                    : lin_fail(o->err, LINNET_ERROR_NOT_FOUND,
+                               "no model and no file is called `%s`%s%s%s; built in are %s", shown,
+                               nearest == NULL ? "" : "; the nearest name is `",
+                               nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`",
+                               lin_text_data(&list));
+    lin_text_free(&list);
+    return status;
+}
+
+static bool looks_like_path(const char *name)
+{
+    static const char *const ends[] = { ".linnet", ".json", ".toml", ".safetensors", ".gguf" };
+    for (uint32_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (lin_path_ends_with(name, ends[i]))
+            return true;
+    return strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static linnet_status open_path(opening *o, const char *path)
+{
+    switch (lin_path_look(path)) {
+    case LIN_PATH_DIRECTORY:
+        return open_directory(o, path);
+    case LIN_PATH_FILE:
+        return lin_path_ends_with(path, ".linnet") ? check_file(o, path) : refuse_file(o, path);
+    case LIN_PATH_MISSING:
+        return looks_like_path(path) ? lin_path_fail(path, o->err) : fail_unknown(o, path);
+    case LIN_PATH_OTHER:
+    case LIN_PATH_UNREACHABLE:
+        break;
+    }
+    return lin_path_fail(path, o->err);
+}
+
+linnet_status lin_source_open(const lin_source_settings *settings, const char *name_or_path,
+                              lin_diagnostics *diagnostics, lin_source **out, linnet_error *err)
+{
+    opening o;
+    linnet_status status = begin(&o, settings, diagnostics, name_or_path, err);
+    if (status == LINNET_OK && name_or_path[0] == '\0')
+        status = lin_fail(err, LINNET_ERROR_NOT_FOUND, "the name of the model is empty");
+    if (status == LINNET_OK) {
+        const lin_zoo_model *model = lin_zoo_model_find(name_or_path);
+        status = model != NULL ? open_builtin(&o, model) : open_path(&o, name_or_path);
+    }
+    return end(&o, status, out);
+}
+
+linnet_status lin_source_parse(const lin_source_settings *settings, const char *text,
+                               uint64_t length, const char *name, lin_diagnostics *diagnostics,
+                               lin_source **out, linnet_error *err)
+{
+    opening o;
+    const text_file file = { name != NULL ? name : "<text>", text, length };
+    linnet_status status = begin(&o, settings, diagnostics, file.name, err);
+    if (status == LINNET_OK)
+        status = check(&o, file, "");
+    return end(&o, status, out);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_TIMELINE_H
+#define LIN_TIMELINE_H
+
+/*
+ * Intervals on one clock: every byte a device holds is an interval with a size expression, a
+ * category, a confidence and a reason. Peaks, breakdowns and event streams are questions asked of
+ * it. Sizes stay expressions: another size is one run of the expression program and one sweep,
+ * without allocating.
+ */
+
+#include "graph/graph.h"
+
+/* Live during moments [first, end). */
+typedef struct lin_interval {
+    int32_t first, end;
+    lin_expr bytes;
+    lin_category category;
+    lin_confidence confidence;
+    uint32_t object;   /* the graph's object, or UINT32_MAX */
+    bool is_workspace; /* left out of the peak without workspaces */
+} lin_interval;
+
+typedef struct lin_timeline lin_timeline;
+
+/* Copies the intervals and compiles the sweep. `length` is the number of moments. Lives in `arena`
+ * (no jump target needed): NULL on failure. */
+lin_timeline *lin_timeline_new(lin_arena *arena, const lin_expr_table *exprs,
+                               const lin_interval *intervals, uint32_t count, int32_t length);
+
+typedef struct lin_peak {
+    int64_t bytes;
+    int32_t moment; /* the first of those with the most bytes */
+} lin_peak;
+
+/* Room for one evaluation; a caller makes it once and may then evaluate without allocating. Lives
+ * in `arena`. */
+typedef struct lin_timeline_values lin_timeline_values;
+lin_timeline_values *lin_timeline_values_new(lin_arena *arena, const lin_timeline *timeline);
+
+/* Evaluates every size for these symbols, then sweeps. False: a size or a sum does not fit in int64
+ * (*out_interval, may be NULL, is then an interval whose size failed, or UINT32_MAX for a sum). */
+bool lin_timeline_peaks(const lin_timeline *timeline, const int64_t *symbols,
+                        lin_timeline_values *values, lin_peak *out_without_workspaces,
+                        lin_peak *out_with_workspaces, uint32_t *out_interval);
+
+/* After a successful lin_timeline_peaks with the same `values`: */
+int64_t lin_timeline_bytes(const lin_timeline *timeline, const lin_timeline_values *values,
+                           uint32_t interval);
+/* Sum of the live bytes at a moment, with or without workspaces. */
+int64_t lin_timeline_at(const lin_timeline *timeline, const lin_timeline_values *values,
+                        int32_t moment, bool workspaces);
+/* Sums by category at a moment. */
+void lin_timeline_breakdown(const lin_timeline *timeline, const lin_timeline_values *values,
+                            int32_t moment, int64_t out[LIN_CATEGORY_COUNT]);
+
+uint32_t lin_timeline_count(const lin_timeline *timeline);
+const lin_interval *lin_timeline_interval(const lin_timeline *timeline, uint32_t index);
+int32_t lin_timeline_length(const lin_timeline *timeline);
+
+/* The peak as a formula: the maximum over the distinct live sets at birth moments of their byte
+ * sums (workspaces left out). Omitted (LIN_EXPR_INVALID) when more than `max_sets` sums would be
+ * compared after dropping dominated ones. `exprs` is the timeline's own table. */
+lin_expr lin_timeline_formula(const lin_timeline *timeline, lin_expr_table *exprs,
+                              lin_arena *scratch, uint32_t max_sets);
+
+#endif

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What generics stand for: language.md 15.2, tracing.md 2. Each generic of the root, then of the
+ * entry, takes the strongest of: a free role's symbol (or the group's size for `Shards`), --bind,
+ * the card, its declared default. All generics that get nothing are named together.
+ */
+
+#include "trace/trace_walk.h"
+
+#include <string.h>
+
+static const struct role_name {
+    const char *name;
+    lin_role role;
+} role_names[] = {
+    { "B", LIN_ROLE_BATCH },     { "Batch", LIN_ROLE_BATCH },     { "S", LIN_ROLE_CONTEXT },
+    { "P", LIN_ROLE_CONTEXT },   { "Seq", LIN_ROLE_CONTEXT },     { "SeqLen", LIN_ROLE_CONTEXT },
+    { "MaxSeq", LIN_ROLE_CACHE },
+};
+
+/* The role that sizes generics of that name, or -1. */
+static lin_role role_of(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(role_names); i++)
+        if (strcmp(role_names[i].name, name) == 0)
+            return role_names[i].role;
+    return -1;
+}
+
+/* The generics of one declaration while they are bound. */
+typedef struct binder {
+    const lin_generics *generics;
+    const lin_env *outer;
+    bool is_root; /* the card and --dtype are about the root */
+    lin_bound *bounds;
+    uint32_t count;
+} binder;
+
+typedef struct word_list {
+    LIN_LIST(const char *) words;
+} word_list;
+
+/* ---- roles ---- */
+
+static void check_role(walker *w, lin_role role)
+{
+    if (w->settings->role_given[role] && w->settings->role_value[role] < 1)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s must be at least 1", lin_role_names[role]);
+}
+
+static void free_roles(walker *w)
+{
+    const lin_trace_settings *settings = w->settings;
+    for (int role = 0; role < LIN_ROLE_COUNT; role++) {
+        check_role(w, role);
+        bool is_free = settings->role_given[role] || settings->role_vary[role];
+        w->graph->role_free[role] = is_free;
+        w->traced.role_value[role] = !is_free                      ? -1
+                                     : settings->role_given[role] ? settings->role_value[role]
+                                                                  : 1;
+    }
+    /* The cache follows the context unless it has a size of its own. */
+    if (w->graph->role_free[LIN_ROLE_CONTEXT] && !settings->role_given[LIN_ROLE_CACHE]) {
+        w->graph->role_free[LIN_ROLE_CACHE] = true;
+        w->traced.role_value[LIN_ROLE_CACHE] = w->traced.role_value[LIN_ROLE_CONTEXT];
+    }
+}
+
+/* ---- one generic ---- */
+
+static const lin_setting *find_setting(const lin_setting *settings, uint32_t count,
+                                       const char *name)
+{
+    for (uint32_t i = count; i-- > 0;)
+        if (strcmp(settings[i].name, name) == 0)
+            return &settings[i];
+    return NULL;
+}
+
+static bool class_allows(lin_dtype_bound bound, lin_dtype dtype)
+{
+    lin_dtype_class class = lin_dtype_class_of(dtype);
+    switch (bound) {
+    case LIN_BOUND_NUMERIC:
+        return class != LIN_CLASS_BOOL;
+    case LIN_BOUND_INTEGER:
+        return class == LIN_CLASS_INTEGER;
+    case LIN_BOUND_FLOAT:
+        return class == LIN_CLASS_FLOAT;
+    default:
+        return true;
+    }
+}
+
+static void take_dtype(walker *w, const lin_generic *generic, lin_dtype dtype, lin_bound *out)
+{
+    static const char *const classes[] = { "a dtype", "a numeric dtype", "an integer dtype",
+                                           "a float dtype" };
+    if (!class_allows(generic->bound, dtype))
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` takes %s, not %s",
+                      lin_walk_name(w, generic->name), classes[generic->bound],
+                      lin_dtype_name(dtype));
+    out->dtype = dtype;
+}
+
+static void take_setting(walker *w, const lin_generic *generic, const lin_setting *setting,
+                         lin_bound *out)
+{
+    const char *name = lin_walk_name(w, generic->name);
+    if (generic->kind == LIN_GENERIC_DTYPE) {
+        if (!setting->is_dtype)
+            lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` takes a dtype, not a number",
+                          name);
+        take_dtype(w, generic, setting->dtype, out);
+        return;
+    }
+    if (setting->is_dtype)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` takes a number, not the dtype %s",
+                      name, lin_dtype_name(setting->dtype));
+    if (setting->integer < 1)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` must be at least 1, not %lld", name,
+                      (long long)setting->integer);
+    out->dim = lin_expr_int(w->exprs, setting->integer);
+}
+
+static void take_default(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
+{
+    const lin_env *env = lin_env_new(w->scratch, w->program, w->exprs, b->outer, b->bounds,
+                                     b->count);
+    if (generic->kind == LIN_GENERIC_DTYPE)
+        out->dtype = lin_env_dtype(env, generic->default_arg.dtype);
+    else
+        out->dim = lin_env_dim(env, generic->default_arg.dim);
+}
+
+static bool takes_dtype_flag(const walker *w, const binder *b, const lin_generic *generic)
+{
+    return w->settings->has_dtype && generic->kind == LIN_GENERIC_DTYPE &&
+           (b->is_root || !w->root) &&
+           (generic->bound == LIN_BOUND_FLOAT || generic->bound == LIN_BOUND_DTYPE);
+}
+
+/* A dimension that a role, or the size of the group, decides. */
+static bool take_role(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
+{
+    const char *name = lin_walk_name(w, generic->name);
+    if (generic->kind != LIN_GENERIC_DIM)
+        return false;
+    if (b->is_root && w->settings->processes > 1 && strcmp(name, "Shards") == 0) {
+        out->dim = lin_expr_int(w->exprs, w->settings->processes);
+        return true;
+    }
+    lin_role role = role_of(name);
+    if (role < 0 || !w->graph->role_free[role])
+        return false;
+    out->dim = lin_expr_of_symbol(w->exprs, w->graph->role_symbols[role]);
+    return true;
+}
+
+/* False when nothing gives the generic a value. */
+static bool bind_generic(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
+{
+    const char *name = lin_walk_name(w, generic->name);
+    const lin_trace_settings *settings = w->settings;
+    *out = (lin_bound){ .symbol = generic->symbol, .kind = generic->kind };
+    if (take_role(w, b, generic, out))
+        return true;
+    const lin_setting *setting = find_setting(settings->binds, settings->bind_count, name);
+    if (setting) {
+        take_setting(w, generic, setting, out);
+        return true;
+    }
+    if (takes_dtype_flag(w, b, generic)) {
+        take_dtype(w, generic, settings->dtype, out);
+        return true;
+    }
+    setting = b->is_root ? find_setting(w->source->settings, w->source->setting_count, name) : NULL;
+    if (setting) {
+        take_setting(w, generic, setting, out);
+        return true;
+    }
+    if (generic->has_default) {
+        take_default(w, b, generic, out);
+        return true;
+    }
+    if (!w->open_roles_are_one || generic->kind != LIN_GENERIC_DIM || role_of(name) < 0)
+        return false;
+    out->dim = w->one;
+    return true;
+}
+
+static const lin_env *bind_generics(walker *w, binder *b, word_list *missing)
+{
+    b->bounds = LIN_NEW_ARRAY(w->scratch, lin_bound, b->generics->count);
+    for (uint32_t i = 0; i < b->generics->count; i++) {
+        const lin_generic *generic = &b->generics->items[i];
+        if (generic->kind == LIN_GENERIC_SHAPE)
+            lin_walk_fail_at(w, generic->span, LINNET_ERROR_UNSUPPORTED,
+                             "the shape generic `%s` of %s", lin_walk_name(w, generic->name),
+                             b->is_root ? "the root block" : "the entry");
+        if (bind_generic(w, b, generic, &b->bounds[b->count]))
+            b->count++;
+        else
+            LIN_PUSH(w->scratch, &missing->words, lin_walk_name(w, generic->name));
+    }
+    return lin_env_new(w->scratch, w->program, w->exprs, b->outer, b->bounds, b->count);
+}
+
+/* ---- what was given and nothing takes ---- */
+
+static void list_names(walker *w, const lin_generics *generics, word_list *out)
+{
+    for (uint32_t i = 0; i < generics->count; i++)
+        LIN_PUSH(w->scratch, &out->words, lin_walk_name(w, generics->items[i].name));
+}
+
+static bool has_word(const word_list *list, const char *word)
+{
+    for (uint32_t i = 0; i < list->words.count; i++)
+        if (strcmp(list->words.items[i], word) == 0)
+            return true;
+    return false;
+}
+
+static void check_binds(walker *w)
+{
+    word_list names = { 0 };
+    if (w->root)
+        list_names(w, &w->root->generics, &names);
+    if (w->entry)
+        list_names(w, &w->entry->generics, &names);
+    for (uint32_t i = 0; i < w->settings->bind_count; i++) {
+        const char *name = w->settings->binds[i].name;
+        if (has_word(&names, name))
+            continue;
+        const char *nearest = lin_nearest(name, names.words.items, names.words.count);
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      nearest ? "neither the root nor the entry has a generic `%s`; did you mean "
+                                "`%s`"
+                              : "neither the root nor the entry has a generic `%s`",
+                      name, nearest);
+    }
+}
+
+static void check_dtype_flag(walker *w)
+{
+    const lin_generics *generics = w->root ? &w->root->generics : &w->entry->generics;
+    if (!w->settings->has_dtype)
+        return;
+    for (uint32_t i = 0; i < generics->count; i++)
+        if (generics->items[i].kind == LIN_GENERIC_DTYPE &&
+            (generics->items[i].bound == LIN_BOUND_FLOAT ||
+             generics->items[i].bound == LIN_BOUND_DTYPE))
+            return;
+    lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "no dtype generic takes %s: the model fixes its dtypes",
+                  lin_dtype_name(w->settings->dtype));
+}
+
+static void check_missing(walker *w, const word_list *missing)
+{
+    if (missing->words.count == 0)
+        return;
+    lin_text_clear(&w->text);
+    for (uint32_t i = 0; i < missing->words.count; i++)
+        lin_text_addf(&w->text, "%s`%s`", i == 0 ? "" : ", ", missing->words.items[i]);
+    lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s without a value: %s",
+                  missing->words.count == 1 ? "a generic is" : "generics are",
+                  lin_text_data(&w->text));
+}
+
+static void check_processes(walker *w)
+{
+    if (w->settings->processes <= 1)
+        return;
+    for (uint32_t i = 0; w->root && i < w->root->generics.count; i++)
+        if (strcmp(lin_walk_name(w, w->root->generics.items[i].name), "Shards") == 0)
+            return;
+    lin_walk_fail(w, LINNET_ERROR_UNSUPPORTED,
+                  "splitting a model that has no generic `Shards` over several processes");
+}
+
+/* ---- what the report says ---- */
+
+static void note_bound(walker *w, const binder *b)
+{
+    lin_setting *settings = LIN_NEW_ARRAY(w->arena, lin_setting, b->count);
+    uint32_t count = 0;
+    w->traced.dtype = "";
+    for (uint32_t i = 0; i < b->count; i++) {
+        const lin_generic *generic = &b->generics->items[i];
+        const lin_bound *bound = &b->bounds[i];
+        lin_setting setting = { .name = lin_walk_name(w, generic->name),
+                                .is_dtype = bound->kind == LIN_GENERIC_DTYPE };
+        if (setting.is_dtype) {
+            setting.dtype = (lin_dtype)bound->dtype;
+            bool is_float = lin_dtype_class_of(setting.dtype) == LIN_CLASS_FLOAT;
+            if (is_float && *w->traced.dtype == '\0')
+                w->traced.dtype = lin_dtype_name(setting.dtype);
+        } else if (!lin_expr_is_int(w->exprs, bound->dim, &setting.integer)) {
+            continue;
+        }
+        settings[count++] = setting;
+    }
+    w->traced.bound = settings;
+    w->traced.bound_count = count;
+}
+
+void lin_walk_bind(walker *w)
+{
+    word_list missing = { 0 };
+    w->traced.dtype = "";
+    free_roles(w);
+    check_processes(w);
+    check_binds(w);
+    check_dtype_flag(w);
+    if (w->root) {
+        binder b = { .generics = &w->root->generics, .is_root = true };
+        w->root_env = bind_generics(w, &b, &missing);
+        if (missing.words.count == 0)
+            note_bound(w, &b);
+    }
+    if (w->entry) {
+        binder b = { .generics = &w->entry->generics, .outer = w->root_env };
+        w->entry_env = bind_generics(w, &b, &missing);
+    }
+    check_missing(w, &missing);
+}
+
+/* ---- numbers and relations ---- */
+
+int64_t lin_walk_number(walker *w, const lin_env *env, lin_expr dim, lin_span span,
+                        const char *what)
+{
+    lin_expr e = lin_env_dim(env, dim);
+    int64_t value;
+    lin_symbol symbol;
+    if (lin_expr_is_int(w->exprs, e, &value))
+        return value;
+    if (e == LIN_EXPR_INVALID || !lin_expr_any_symbol(w->exprs, e, &symbol))
+        lin_walk_fail_at(w, span, LINNET_ERROR_OVERFLOW, "%s does not fit in 64 bits", what);
+    lin_walk_fail_at(w, span, LINNET_ERROR_ARGUMENT,
+                     "%s must be a number, and `%s` is free: bind `%s` to a value", what,
+                     lin_walk_dim_text(w, w->exprs, e), lin_expr_symbol_name(w->exprs, symbol));
+}
+
+static const char *const comparison_signs[] = { "==", "!=", "<", "<=", ">", ">=" };
+
+static void add_relation(walker *w, const lin_env *env, const lin_constraint *constraint)
+{
+    lin_relation relation = { .comparison = (int)constraint->comparison,
+                              .left = lin_env_dim(env, constraint->left),
+                              .right = lin_env_dim(env, constraint->right) };
+    const char *left = lin_walk_dim_text(w, w->program->dims, constraint->left);
+    const char *right = lin_walk_dim_text(w, w->program->dims, constraint->right);
+    relation.text =
+        lin_arena_format(w->arena, "%s %s %s", left, comparison_signs[constraint->comparison], right);
+    if (relation.left == LIN_EXPR_INVALID || relation.right == LIN_EXPR_INVALID) {
+        /* Divides by 0 or overflows with these values: it cannot hold. */
+        relation.comparison = LIN_EQ;
+        relation.left = w->zero;
+        relation.right = w->one;
+    }
+    LIN_PUSH(w->arena, &w->graph->relations, relation);
+}
+
+void lin_walk_relations(walker *w)
+{
+    for (uint32_t i = 0; w->root && i < w->root->constraints.count; i++)
+        add_relation(w, w->root_env, &w->root->constraints.items[i]);
+    for (uint32_t i = 0; w->entry && i < w->entry->constraints.count; i++)
+        add_relation(w, w->entry_env, &w->entry->constraints.items[i]);
+}

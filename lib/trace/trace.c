@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The driver of a walk. Everything that stops one (no memory, something not modelled, a limit) jumps
+ * here; what the walk made lies in two arenas, the graph's and a scratch one, and is dropped whole.
+ */
+
+#include "trace/trace_walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_MESSAGE = sizeof ((linnet_error *)NULL)->message };
+
+_Noreturn static void stop_walk(walker *w, linnet_status status)
+{
+    w->status = status;
+    longjmp(w->stop, 1);
+}
+
+void lin_walk_fail(walker *w, linnet_status status, const char *format, ...)
+{
+    char message[MAX_MESSAGE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    lin_fail(w->err, status, "%s", message);
+    stop_walk(w, status);
+}
+
+/* Line and column of a span's start, both from 1, the column in code points. */
+static lin_place place_of(const walker *w, lin_span span)
+{
+    lin_place place = { 0 };
+    if (span.source >= w->program->source_count)
+        return place;
+    const lin_source_file *file = w->program->sources[span.source];
+    place.source = file->name;
+    place.line = 1;
+    place.column = 1;
+    for (uint32_t i = 0; i < span.start && i < file->length; i++) {
+        unsigned char c = (unsigned char)file->text[i];
+        if (c == '\n') {
+            place.line++;
+            place.column = 1;
+        } else if ((c & 0xc0u) != 0x80u) {
+            place.column++;
+        }
+    }
+    return place;
+}
+
+void lin_walk_fail_at(walker *w, lin_span span, linnet_status status, const char *format, ...)
+{
+    char message[MAX_MESSAGE];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(message, sizeof message, format, values);
+    va_end(values);
+    lin_fail_at(w->err, status, place_of(w, span), NULL, "%s", message);
+    stop_walk(w, status);
+}
+
+void lin_walk_unsupported(walker *w, const lin_op *op, const char *what)
+{
+    if (!w->counting)
+        lin_walk_fail_at(w, op->span, LINNET_ERROR_UNSUPPORTED, "%s is not modelled", what);
+    w->count_failed = true;
+}
+
+const char *lin_walk_name(const walker *w, lin_name name)
+{
+    return lin_names_text(w->program->names, name);
+}
+
+const char *lin_walk_dim_text(walker *w, const lin_expr_table *table, lin_expr e)
+{
+    lin_text_clear(&w->text);
+    lin_expr_print(&w->text, table, e);
+    if (w->text.failed)
+        stop_walk(w, LINNET_ERROR_NO_MEMORY);
+    return lin_arena_text(w->scratch, lin_text_data(&w->text), w->text.length);
+}
+
+linnet_status lin_walk_guarded(walker *w, void (*body)(walker *))
+{
+    w->status = LINNET_ERROR_NO_MEMORY;
+    w->arena->on_failure = &w->stop;
+    w->scratch->on_failure = &w->stop;
+    if (setjmp(w->stop) == 0) {
+        body(w);
+        w->status = LINNET_OK;
+    }
+    w->arena->on_failure = NULL;
+    w->scratch->on_failure = NULL;
+    return w->status == LINNET_ERROR_NO_MEMORY ? lin_fail_memory(w->err) : w->status;
+}
+
+/* ---- drivers ---- */
+
+static void prepare(walker *w)
+{
+    w->zero = lin_expr_int(w->exprs, 0);
+    w->one = lin_expr_int(w->exprs, 1);
+    w->scope = "";
+    lin_walk_bind(w);
+    lin_walk_persistent(w);
+}
+
+static void trace_all(walker *w)
+{
+    w->graph->entry = lin_walk_name(w, w->entry->name);
+    w->graph->root = w->root ? lin_walk_name(w, w->root->name) : "";
+    prepare(w);
+    lin_walk_relations(w);
+    lin_walk_entry(w);
+}
+
+/* A walker over a new graph; `run` does the work. The graph is the caller's when it succeeds. */
+static linnet_status run_walk(walker *w, const lin_allocator *allocator, void (*run)(walker *))
+{
+    lin_arena scratch;
+    w->graph = lin_graph_new(allocator);
+    if (!w->graph)
+        return lin_fail_memory(w->err);
+    lin_arena_init(&scratch, allocator);
+    lin_text_init(&w->text, allocator);
+    w->arena = &w->graph->arena;
+    w->scratch = &scratch;
+    w->exprs = w->graph->exprs;
+    w->program = w->source->program;
+    linnet_status status = lin_walk_guarded(w, run);
+    lin_text_free(&w->text);
+    lin_arena_free(&scratch);
+    if (status != LINNET_OK) {
+        lin_graph_free(w->graph);
+        w->graph = NULL;
+    }
+    return status;
+}
+
+linnet_status lin_trace(const lin_source *source, const lin_trace_settings *settings,
+                        const lin_allocator *allocator, lin_traced *out, linnet_error *err)
+{
+    walker w = { .source = source, .settings = settings, .err = err };
+    linnet_status status =
+        lin_trace_find_entry(source, settings->root, settings->entry, &w.root, &w.entry, err);
+    if (status == LINNET_OK)
+        status = run_walk(&w, allocator, trace_all);
+    if (status != LINNET_OK)
+        return status;
+    *out = w.traced;
+    out->graph = w.graph;
+    return LINNET_OK;
+}
+
+linnet_status lin_trace_count_parameters(const lin_source *source, bool no_bindings,
+                                         const lin_allocator *allocator, int64_t *out_count,
+                                         linnet_error *err)
+{
+    const lin_trace_settings settings = { .no_bindings = no_bindings, .processes = 1 };
+    walker w = { .source = source, .settings = &settings, .err = err, .open_roles_are_one = true };
+    int64_t total = 0;
+    linnet_status status = lin_trace_find_root(source, NULL, &w.root, err);
+    if (status == LINNET_OK && w.root)
+        status = run_walk(&w, allocator, prepare);
+    if (status != LINNET_OK)
+        return status;
+    for (uint32_t i = 0; w.graph && i < w.graph->objects.count; i++) {
+        const lin_object *object = &w.graph->objects.items[i];
+        int64_t elements = 0;
+        if (object->category != LIN_CATEGORY_PARAMETERS || object->owner != i)
+            continue;
+        if (!lin_expr_is_int(w.graph->exprs, object->elements, &elements) ||
+            !lin_add_i64(total, elements, &total)) {
+            lin_graph_free(w.graph);
+            return lin_fail(err, LINNET_ERROR_OVERFLOW,
+                            "the number of parameters does not fit in 64 bits");
+        }
+    }
+    lin_graph_free(w.graph);
+    *out_count = total;
+    return LINNET_OK;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_TRACE_H
+#define LIN_TRACE_H
+
+/*
+ * program + bindings -> graph (tracing.md 2-6). Walks the entry's operations once with sizes kept
+ * as expressions and asks `backend` which implementation each op gets.
+ */
+
+#include "backend/backend.h"
+#include "source/source.h"
+
+typedef struct lin_trace_settings {
+    const char *root;  /* NULL: the card's, else the only block with entries */
+    const char *entry; /* NULL: the card's, else the only one, else `forward` */
+    bool role_given[LIN_ROLE_COUNT];
+    bool role_vary[LIN_ROLE_COUNT]; /* a search varies it: free even when not given */
+    int64_t role_value[LIN_ROLE_COUNT];
+    const lin_setting *binds; /* --bind, later ones win */
+    uint32_t bind_count;
+    bool has_dtype;
+    lin_dtype dtype;
+    const char *const *optional_paths; /* --optional */
+    uint32_t optional_count;
+    bool no_bindings; /* --no-bindings */
+    lin_numerics numerics;
+    lin_backend_kind backend;
+    int64_t processes; /* of a tensor-parallel group; 1 */
+} lin_trace_settings;
+
+/* What the analysis reports about the configuration that was traced. */
+typedef struct lin_traced {
+    lin_graph *graph;
+    int64_t role_value[LIN_ROLE_COUNT]; /* the values in force of the free roles; -1: the role is
+                                           not free */
+    const lin_setting *bound; /* every generic of the root that got a number or a dtype, in order of
+                                 declaration, in graph->arena */
+    uint32_t bound_count;
+    const char *dtype; /* the root's float dtype, "" when there is none */
+} lin_traced;
+
+/*
+ * LINNET_ERROR_ARGUMENT    a generic without a value (all of them named), one that the root and
+ * entry lack, a symbol where structure needs a number, a value < 1 LINNET_ERROR_NOT_FOUND   no
+ * root, entry, parameter of that name; the message has what there is and the nearest
+ * LINNET_ERROR_UNSUPPORTED a construct that the tracer does not model, with its place
+ * LINNET_ERROR_OVERFLOW    an expression's arithmetic does not fit
+ * LINNET_ERROR_FORMAT      a bindings file that names no parameter of the model
+ */
+linnet_status lin_trace(const lin_source *source, const lin_trace_settings *settings,
+                        const lin_allocator *allocator, lin_traced *out, linnet_error *err);
+
+/* Finds the root block and entry that `root` and `entry` (may be NULL) mean. */
+linnet_status lin_trace_find_entry(const lin_source *source, const char *root, const char *entry,
+                                   const lin_block **out_block, const lin_function **out_entry,
+                                   linnet_error *err);
+
+/* Parameters of the instantiated model with the card's own values (roles the card leaves open count
+ * as 1): for `models`, `inspect`. Only params count; a tied one once, absent optionals not. */
+linnet_status lin_trace_count_parameters(const lin_source *source, bool no_bindings,
+                                         const lin_allocator *allocator, int64_t *out_count,
+                                         linnet_error *err);
+
+/* Calls of ops in the program and what each gets under `numerics`, in order of qualified name: for
+ * `explain`. */
+typedef struct lin_op_choice {
+    const char *op;
+    const char *implementation; /* NULL: canonical decomposition */
+} lin_op_choice;
+linnet_status lin_trace_explain(const lin_source *source, lin_numerics numerics, lin_arena *arena,
+                                const lin_op_choice **out, uint32_t *out_count, linnet_error *err);
+
+#endif
