@@ -65,7 +65,7 @@ typedef struct lin_native {
 typedef struct lin_choice {
     const char *spelling; /* "torch.rms_norm(input dtype)"; NULL: the canonical body is followed */
     const lin_native
-        *native; /* NULL: no storage model of its own: fresh result, unknown workspace */
+        *native;      /* NULL: no storage model of its own: fresh result, unknown workspace */
     bool kernel_only; /* serving engines run a kernel of their own here; its memory is not modelled,
                          so reports name the op among the unknowns */
 } lin_choice;

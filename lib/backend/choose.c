@@ -16,11 +16,26 @@ typedef struct op_row {
     bool kernel_only;
 } op_row;
 
-#define SAME(name) { name, name, name }
-#define NOT_EXACT(name) { NULL, name, name }
-#define INPUT_DTYPE(name) { NULL, name, name "(input dtype)" }
-#define FAST_ONLY(name) { NULL, NULL, name }
-#define BODY { NULL, NULL, NULL }
+#define SAME(name)       \
+    {                    \
+        name, name, name \
+    }
+#define NOT_EXACT(name)  \
+    {                    \
+        NULL, name, name \
+    }
+#define INPUT_DTYPE(name)                \
+    {                                    \
+        NULL, name, name "(input dtype)" \
+    }
+#define FAST_ONLY(name)  \
+    {                    \
+        NULL, NULL, name \
+    }
+#define BODY             \
+    {                    \
+        NULL, NULL, NULL \
+    }
 
 #define ATTENTION "torch.nn.functional.scaled_dot_product_attention"
 #define GROUPED ATTENTION "(enable_gqa)"

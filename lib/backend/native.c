@@ -82,8 +82,8 @@ typedef struct loss_sizes {
 static loss_sizes measure_loss(sums s, const lin_operand *hidden, const lin_operand *weight)
 {
     lin_expr rows = hidden->shape[0], vocabulary = weight->shape[0];
-    lin_expr fitting = lin_expr_floordiv(s.exprs, number(s, LOSS_BLOCK_BYTES),
-                                         times(s, number(s, 4), vocabulary));
+    lin_expr fitting =
+        lin_expr_floordiv(s.exprs, number(s, LOSS_BLOCK_BYTES), times(s, number(s, 4), vocabulary));
     lin_expr block = lin_expr_min(s.exprs, rows, largest(s, number(s, 1), fitting));
     lin_expr second = lin_expr_min(s.exprs, block, lin_expr_sub(s.exprs, rows, block));
     loss_sizes sizes;
@@ -98,17 +98,16 @@ static lin_expr loss_without_gradients(sums s, loss_sizes n)
 {
     lin_expr wide = number(s, n.element + 4);
     lin_expr first = largest(s, times(s, n.block, wide), times(s, n.block, number(s, 8)));
-    return largest(s, first,
-                   plus(s, times(s, n.block, number(s, 4)), times(s, n.second, wide)));
+    return largest(s, first, plus(s, times(s, n.block, number(s, 4)), times(s, n.second, wide)));
 }
 
 static lin_expr cross_entropy_with_gradients(sums s, loss_sizes n)
 {
     lin_expr block = times(s, n.block, number(s, n.element + 4));
     lin_expr first = largest(s, block, times(s, n.block, number(s, 8)));
-    return largest(s, first,
-                   largest(s, plus(s, block, n.update),
-                           plus(s, block, times(s, n.second, number(s, 8)))));
+    return largest(
+        s, first,
+        largest(s, plus(s, block, n.update), plus(s, block, times(s, n.second, number(s, 8)))));
 }
 
 static bool is_loss_call(const lin_operand *operands, uint32_t count)
@@ -138,7 +137,8 @@ static lin_expr log_probs_backward(sums s, loss_sizes n, const lin_operand *hidd
 {
     lin_expr wide = number(s, n.element + 4);
     lin_expr block = times(s, n.block, wide);
-    lin_expr blocks = largest(s, plus(s, block, times(s, n.second, wide)), plus(s, block, n.update));
+    lin_expr blocks =
+        largest(s, plus(s, block, times(s, n.second, wide)), plus(s, block, n.update));
     lin_expr gradients = plus(s, times(s, weight->elements, number(s, 4)),
                               times(s, hidden->elements, number(s, n.element)));
     return plus(s, blocks, gradients);

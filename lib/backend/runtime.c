@@ -8,8 +8,8 @@
  */
 
 #include "backend/backend.h"
-#include "json/json.h"
 #include "zoo/zoo.h"
+#include "json/json.h"
 
 #include <string.h>
 

@@ -45,8 +45,10 @@ static const char *tail_utf8(const char *text, uint64_t capacity)
     return text;
 }
 
-static void write_error(linnet_error *err, linnet_status status, lin_place place,
-                        const char *diagnostic, const char *format, va_list args)
+__attribute__((format(printf, 5, 0))) static void write_error(linnet_error *err,
+                                                              linnet_status status, lin_place place,
+                                                              const char *diagnostic,
+                                                              const char *format, va_list args)
 {
     char message[1024];
     if (vsnprintf(message, sizeof(message), format, args) < 0)

@@ -62,9 +62,15 @@ typedef struct lin_pack_item {
 
 typedef struct lin_pack lin_pack;
 lin_pack *lin_pack_new(lin_arena *arena, uint32_t count, uint32_t cliques);
+typedef enum lin_pack_result {
+    LIN_PACK_FOUND,
+    LIN_PACK_NONE,   /* searched in full: no plan is that low */
+    LIN_PACK_GAVE_UP /* the work was spent */
+} lin_pack_result;
 /* Searches offsets with every end <= `capacity`; of what rests equally low, the first item is tried
- * first. Spends at most `work`, and takes what it spent off. */
-bool lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64_t capacity, uint64_t *work);
+ * first. Spends at most about `work`, and takes what it spent off. */
+lin_pack_result lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64_t capacity,
+                               uint64_t *work);
 const int64_t *lin_pack_offsets(const lin_pack *pack); /* of the last success, by item */
 
 /* ---- cliques and parts (plan_cliques.c) */
@@ -87,7 +93,7 @@ typedef struct lin_plan_part {
     uint32_t count, clique_count;
     const lin_pack_item *items; /* sizes in `unit` bytes, cliques from 0 */
     int64_t unit;               /* divides every size */
-    int64_t target;             /* in units, like the rest */
+    int64_t target;             /* in units, like the rest; rises when nothing lies below */
     int64_t height;
     int64_t *offsets; /* by item; of a plan of this height */
 } lin_plan_part;

@@ -77,6 +77,7 @@ struct lin_pack {
     frame *frames;
     uint32_t depth;
     uint64_t *failed; /* keys of states searched in full, by their low bits */
+    uint64_t salt;    /* in every key, so that the keys of an earlier search mean nothing */
     uint64_t work;
 };
 
@@ -159,7 +160,7 @@ static uint64_t mix(uint64_t x)
 
 static view survey(const lin_pack *pack, const frame *f)
 {
-    view v = { INT32_MAX, -1, INT64_MAX, 1 };
+    view v = { INT32_MAX, -1, INT64_MAX, pack->salt };
     for (uint32_t i = f->begin; i < f->end; i++) {
         uint32_t item = pack->slice[i];
         const lin_pack_item *it = &pack->items[item];
@@ -383,14 +384,14 @@ static void reset(lin_pack *pack)
         pack->blocked[i] = -1;
         pack->slice[i] = i;
     }
-    for (uint32_t i = 0; i < FAILED_STATES; i++)
-        pack->failed[i] = 0;
+    pack->salt = mix(pack->salt + 0x9e3779b97f4a7c15u);
     pack->trail.count = 0;
     pack->depth = 0;
     pack->work = 0;
 }
 
-bool lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64_t capacity, uint64_t *work)
+lin_pack_result lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64_t capacity,
+                               uint64_t *work)
 {
     pack->items = items;
     pack->capacity = capacity;
@@ -410,5 +411,7 @@ bool lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64_t capacity
             result = resume(pack, result);
     }
     *work -= pack->work < *work ? pack->work : *work;
-    return pack->depth == 0 && result == SOLVED;
+    if (pack->depth > 0)
+        return LIN_PACK_GAVE_UP;
+    return result == SOLVED ? LIN_PACK_FOUND : LIN_PACK_NONE;
 }

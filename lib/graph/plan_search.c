@@ -3,25 +3,24 @@
 /*
  * From the greedy plan towards the live bound, with a bounded number of steps.
  *
- * A graph falls into parts that share no step; only those that pass the target are searched. Sizes
- * are divided by their greatest common divisor: what differs by less than that does not differ.
+ * A part is first placed by first fit in a few orders, which costs next to nothing, then packed
+ * below a capacity (plan_pack.c) that moves: halfway between the target and the best plan known at
+ * first, for a quick gain; in later rounds the target itself, then halfway again, closing in from
+ * both ends. When they meet, everything starts again with twice the patience. A capacity that was
+ * searched in full without a plan becomes the target: below it there is none.
  *
- * Each part is first placed by first fit in a few orders, which costs next to nothing, then packed
- * below a capacity (plan_pack.c) that moves: the target itself, then halfway between it and the
- * best plan known, closing in from both ends; when they meet, everything starts again with four
- * times the patience. Packing is tried with several orders of the buffers, since none is best
- * everywhere (measured on the MiniMalloc instances: each of these solves one at once on which the
- * others take a hundred times longer), and, in later rounds, with the same orders a little
- * shuffled. The shuffling is seeded by a constant: the same buffers always give the same plan.
+ * Packing is tried with several orders of the buffers, since none is best everywhere (measured on
+ * the MiniMalloc instances: each of these solves one at once on which the others take a hundred
+ * times longer), and with the same orders a little shuffled: running times vary so much that many
+ * short tries beat a long one. The shuffling is seeded by a constant: the same buffers always give
+ * the same plan.
  */
 
 #include "graph/plan.h"
 
 enum {
-    GROWTH_SHIFT = 2, /* patience grows by four a round */
-    CALM_ROUNDS = 5,  /* before the orders are shuffled; then patience starts again at 16 dives */
-    SHUFFLED_SHIFT = 4,
-    FIRST_ORDERS = 3 /* of the first round, which wants a better plan quickly */
+    FIRST_TRIES = 3, /* orders at one capacity in the first round */
+    TRIES_AN_ORDER = 5 /* later: as it is, then shuffled */
 };
 
 /* ---- orders */
@@ -188,26 +187,26 @@ static void keep_packed(search *s)
     }
 }
 
-/* One capacity, every order; true when one of them packs. */
-static bool try_capacity(search *s, int64_t capacity, uint64_t patience, uint32_t round)
+/* One capacity, several orders, until one of them packs or shows that none does. */
+static lin_pack_result try_capacity(search *s, int64_t capacity, uint64_t patience, uint32_t round)
 {
-    size_t order_count = round == 0 ? FIRST_ORDERS : ARRAY_LEN(orders);
-    for (size_t o = 0; o < order_count && s->work > 0; o++) {
-        rank_items(s, orders[o]);
-        if (round >= CALM_ROUNDS)
-            shuffle(s, s->part->count >> (1 + (round + o) % 6));
+    size_t tries = round == 0 ? FIRST_TRIES : TRIES_AN_ORDER * ARRAY_LEN(orders);
+    for (size_t t = 0; t < tries && s->work > 0; t++) {
+        rank_items(s, orders[t % ARRAY_LEN(orders)]);
+        if (t >= ARRAY_LEN(orders))
+            shuffle(s, s->part->count >> (1 + next_random(&s->random) % 6));
         for (uint32_t i = 0; i < s->part->count; i++)
             s->sorted[i] = s->part->items[s->ranked[i]];
         uint64_t slice = patience < s->work ? patience : s->work;
         uint64_t left = slice;
-        bool packs = lin_pack_solve(s->pack, s->sorted, capacity, &left);
+        lin_pack_result result = lin_pack_solve(s->pack, s->sorted, capacity, &left);
         spend(s, slice - left);
-        if (packs) {
+        if (result == LIN_PACK_FOUND)
             keep_packed(s);
-            return true;
-        }
+        if (result != LIN_PACK_GAVE_UP)
+            return result;
     }
-    return false;
+    return LIN_PACK_GAVE_UP;
 }
 
 /* Units of work to place every item once, without a step back: half the cells at each on average. */
@@ -219,28 +218,30 @@ static uint64_t dive_work(const lin_plan_part *part)
     return part->count * (1 + cells / 64);
 }
 
-static uint64_t patience_of(uint64_t dive, uint32_t round)
+/* From `capacity` on, until what fails and what packs meet. */
+static void bisect(search *s, int64_t capacity, uint64_t patience, uint32_t round)
 {
-    if (round < CALM_ROUNDS)
-        return dive * 3 / 2 << (round * GROWTH_SHIFT);
-    uint32_t shift = SHUFFLED_SHIFT + (round - CALM_ROUNDS) / 2;
-    return dive << (shift < 20 ? shift : 20);
+    lin_plan_part *part = s->part;
+    int64_t low = part->target;
+    while (s->work > 0 && low < part->height) {
+        lin_pack_result result = try_capacity(s, capacity, patience, round);
+        if (result != LIN_PACK_FOUND)
+            low = capacity + 1;
+        if (result == LIN_PACK_NONE)
+            part->target = low;
+        capacity = low + (part->height - low) / 2;
+    }
 }
 
 static void close_in(search *s)
 {
     lin_plan_part *part = s->part;
-    uint64_t dive = dive_work(part);
-    for (uint32_t round = 0; s->work > 0 && part->height > part->target; round++) {
-        int64_t low = part->target;
-        int64_t capacity = round == 0 ? low + (part->height - low) / 2 : low;
-        while (s->work > 0 && low < part->height) {
-            if (!try_capacity(s, capacity, patience_of(dive, round), round))
-                low = capacity + 1;
-            capacity = low + (part->height - low) / 2;
-            if (capacity >= part->height)
-                break;
-        }
+    uint64_t patience = dive_work(part) * 3 / 2;
+    bisect(s, part->target + (part->height - part->target) / 2, patience, 0);
+    for (uint32_t round = 1; s->work > 0 && part->height > part->target; round++) {
+        if (patience < s->work / 2)
+            patience *= 2;
+        bisect(s, part->target, patience, round);
     }
 }
 

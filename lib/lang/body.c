@@ -31,7 +31,7 @@ static void check_alone(checker *c, bodies *all, const scope *where, const ast_e
     b.discarded = true;
     operand o = body_inline(&b, where, NULL, e, want, e->span);
     if (c->diagnostics->error_count != before || body_is_error(o))
-        (void)LIN_PUSH(c->scratch, &all->faulty, e);
+        body_add_faulty(c, all, e);
 }
 
 /* Those that declarations left to their uses. What is wrong with the others was reported with them.

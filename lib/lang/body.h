@@ -89,8 +89,10 @@ struct frame {
 
 /* What the bodies of a program share. */
 typedef struct bodies {
-    LIN_LIST(const ast_expr *) faulty; /* constants and defaults already reported */
-    uint32_t *newest;                  /* by name: the number + 1 of its newest local, or 0 */
+    const ast_expr **faulty; /* constants and defaults already reported: a hash set by address */
+    uint32_t faulty_count, faulty_slots;
+    uint32_t inlined; /* constants and defaults lowered so far, in all functions */
+    uint32_t *newest; /* by name: the number + 1 of its newest local, or 0 */
     uint32_t newest_count;
 } bodies;
 
@@ -111,7 +113,7 @@ struct body {
 
 /* Constants and defaults one function may lower: each may use others twice, so their number can
  * grow exponentially with the text. */
-enum { BODY_INLINE_LIMIT = 16384 };
+enum { BODY_INLINE_LIMIT = 16384, BODY_INLINE_TOTAL = 1 << 20 };
 /* Of expressions inside each other, through constants and defaults too: one expression has at most
  * 256. */
 enum { BODY_DEPTH_LIMIT = 768 };
@@ -186,6 +188,8 @@ uint32_t body_type_args(body *b, const lin_generics *generics, const ast_type_ar
 /* Lowers an expression written elsewhere. */
 operand body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
                     const lin_type *want, lin_span use);
+/* Uses of `e` stay silent from now on. */
+void body_add_faulty(checker *c, bodies *all, const ast_expr *e);
 /* A frame for what stands in `where`; the locals seen so far are hidden. */
 frame body_frame(const body *b, const scope *where, const subst *translate);
 

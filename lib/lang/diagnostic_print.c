@@ -221,7 +221,7 @@ static void print_remarks(const printer *pr, const char *kind, const char **text
 void lin_diagnostic_print(lin_text *out, const lin_diagnostic *d, bool colour)
 {
     printer pr = { out, d, pick_colours(d->severity, colour), gutter_of(d) };
-    lin_text_addf(out, "%s%s %s%s%s: %s%s\n", pr.colours->severity, severity_name(d->severity),
+    lin_text_addf(out, "%s%s %s%s: %s%s%s\n", pr.colours->severity, severity_name(d->severity),
                   d->code, pr.colours->end, pr.colours->message, d->message, pr.colours->end);
     for (uint32_t i = 0; i < d->place_count; i++)
         if (is_first_of_file(d, i))

@@ -43,30 +43,59 @@ static bool is_running(const body *b, const ast_expr *e)
     return false;
 }
 
-static bool is_faulty(const body *b, const ast_expr *e)
+/* Where `e` is or would be among the faulty ones; there is a free slot. */
+static const ast_expr **faulty_slot(const bodies *all, const ast_expr *e)
 {
-    for (uint32_t i = 0; i < b->all->faulty.count; i++)
-        if (b->all->faulty.items[i] == e)
-            return true;
+    uint64_t hash = (uint64_t)(uintptr_t)e * UINT64_C(0x9E3779B97F4A7C15);
+    uint32_t i = (uint32_t)(hash >> 32) & (all->faulty_slots - 1);
+    while (all->faulty[i] != NULL && all->faulty[i] != e)
+        i = (i + 1) & (all->faulty_slots - 1);
+    return &all->faulty[i];
+}
+
+static bool is_faulty(const bodies *all, const ast_expr *e)
+{
+    return all->faulty_slots > 0 && *faulty_slot(all, e) == e;
+}
+
+void body_add_faulty(checker *c, bodies *all, const ast_expr *e)
+{
+    if (2 * all->faulty_count >= all->faulty_slots) {
+        const bodies old = *all;
+        all->faulty_slots = old.faulty_slots == 0 ? 64 : 2 * old.faulty_slots;
+        all->faulty = LIN_NEW_ARRAY(c->scratch, const ast_expr *, all->faulty_slots);
+        for (uint32_t i = 0; i < old.faulty_slots; i++)
+            if (old.faulty[i] != NULL)
+                *faulty_slot(all, old.faulty[i]) = old.faulty[i];
+    }
+    *faulty_slot(all, e) = e;
+    all->faulty_count++;
+}
+
+/* False, and reported once, when too many were lowered. */
+static bool may_inline(body *b, lin_span use)
+{
+    b->inlined++;
+    b->all->inlined++;
+    if (b->inlined <= BODY_INLINE_LIMIT && b->all->inlined <= BODY_INLINE_TOTAL)
+        return true;
+    if (b->inlined == BODY_INLINE_LIMIT + 1 || b->all->inlined == BODY_INLINE_TOTAL + 1)
+        body_report(b, use, "E2190", "too many uses of constants and defaults");
+    b->all->inlined -= b->all->inlined > BODY_INLINE_TOTAL + 1;
     return false;
 }
 
 operand body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
                     const lin_type *want, lin_span use)
 {
-    if (is_faulty(b, e))
+    if (is_faulty(b->all, e))
         return body_error(use);
     if (is_running(b, e)) {
         body_report(b, use, "E2122", "this value is defined in terms of itself");
         return body_error(use);
     }
-    if (++b->inlined > BODY_INLINE_LIMIT) {
-        if (b->inlined == BODY_INLINE_LIMIT + 1)
-            body_report(b, use, "E2190",
-                        "more than %d uses of constants and defaults in a function",
-                        BODY_INLINE_LIMIT);
+    if (!may_inline(b, use))
         return body_error(use);
-    }
     frame f = body_frame(b, where, translate);
     f.origin = e;
     b->frame = &f;

@@ -73,7 +73,10 @@ static void print_values(const printer *pr, const lin_value *values, uint32_t co
 
 static void print_dim(const printer *pr, lin_expr dim)
 {
-    lin_expr_print(pr->out, pr->program->dims, dim);
+    if (dim == LIN_EXPR_INVALID)
+        add(pr, "?");
+    else
+        lin_expr_print(pr->out, pr->program->dims, dim);
 }
 
 static void print_name(const printer *pr, lin_name name)

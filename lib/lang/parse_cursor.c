@@ -187,6 +187,7 @@ static bool check_depth(parser *p)
 {
     if (p->deepest <= LIN_NESTING_LIMIT)
         return true;
+    p->too_deep = true;
     if (!lin_is_stopped(p)) {
         lin_diagnostic *d = lin_complain(p, "E1101", "too deeply nested");
         lin_diagnostic_note(p->diagnostics, d,

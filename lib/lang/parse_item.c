@@ -8,7 +8,7 @@
 
 #include "lang/parser.h"
 
-bool lin_is_item_word(token_kind kind)
+static bool is_item_word(token_kind kind)
 {
     switch (kind) {
     case TOKEN_PUB:
@@ -34,13 +34,21 @@ bool lin_is_item_word(token_kind kind)
     }
 }
 
+bool lin_at_item(const parser *p)
+{
+    token_kind next = p->next.kind;
+    bool is_word = next == TOKEN_NAME || next == TOKEN_RESERVED ||
+                   (next > TOKEN_STRING && next < TOKEN_ELLIPSIS);
+    return is_item_word(p->now.kind) && (is_word || lin_at(p, TOKEN_EXTERN));
+}
+
 static void recover(parser *p, uint32_t braces)
 {
     lin_resume(p);
     while (!lin_at(p, TOKEN_END)) {
         bool is_level = p->braces <= braces;
         bool is_close = braces > 0 && lin_at(p, TOKEN_CLOSE_BRACE);
-        if (is_level && (is_close || lin_is_item_word(p->now.kind)))
+        if (is_level && (is_close || lin_at_item(p)))
             break;
         lin_advance(p);
     }
@@ -177,7 +185,7 @@ static void skip_payload(parser *p)
     uint32_t nest = p->nest;
     do {
         lin_advance(p);
-    } while (p->nest > nest && !lin_at(p, TOKEN_END) && !lin_is_item_word(p->now.kind));
+    } while (p->nest > nest && !lin_at(p, TOKEN_END) && !lin_at_item(p));
 }
 
 /* "enum" NAME generics? "{" NAME ,* "}" */
@@ -447,7 +455,7 @@ static void parse_no_item(parser *p, bool is_public)
         lin_complain(p, "E1103", "`extern` is reserved");
         lin_advance(p);
         lin_accept(p, TOKEN_STRING);
-        if (lin_is_item_word(p->now.kind))
+        if (is_item_word(p->now.kind))
             lin_advance(p);
         lin_stop(p);
     } else if (at_member(p, &kind)) {

@@ -286,14 +286,14 @@ static bool starts_statement(const parser *p, uint32_t nest)
 static void recover(parser *p, uint32_t braces, uint32_t nest)
 {
     lin_resume(p);
-    while (!lin_at(p, TOKEN_END) && !lin_is_item_word(p->now.kind)) {
+    while (!lin_at(p, TOKEN_END) && !lin_at_item(p)) {
         bool is_level = p->braces <= braces;
         if (is_level && (lin_at(p, TOKEN_CLOSE_BRACE) || starts_statement(p, nest)))
             break;
         lin_advance(p);
     }
     p->nest = nest;
-    if (lin_at(p, TOKEN_END) || lin_is_item_word(p->now.kind))
+    if (lin_at(p, TOKEN_END) || lin_at_item(p))
         p->last_error = p->now.start + 1;
 }
 
@@ -305,7 +305,7 @@ ast_stmts lin_parse_body(parser *p)
     uint32_t braces = p->braces, nest = p->nest;
     uint64_t list = lin_list_begin(p);
     while (!lin_is_stopped(p) && !lin_at(p, TOKEN_CLOSE_BRACE) && !lin_at(p, TOKEN_END) &&
-           !lin_is_item_word(p->now.kind)) {
+           !lin_at_item(p)) {
         ast_stmt *s = parse_statement(p);
         lin_list_add(p, &s, sizeof s);
         if (lin_is_stopped(p))

@@ -147,14 +147,15 @@ static bool ends_type_arg(token_kind kind)
 }
 
 /* Whether a type argument at the cursor is a type. In a speculation around it the cursor is then
- * already behind the type. */
+ * already behind the type. One that nests too deeply counts as a type, to be reported as such. */
 static bool try_type(parser *p)
 {
     if (!lin_at_name(p) && !lin_at(p, TOKEN_OPEN_PAREN) && !lin_at(p, TOKEN_OPEN_BRACKET))
         return false;
     cursor_mark mark = lin_speculate(p);
+    p->too_deep = false;
     lin_parse_type(p);
-    bool is_type = ends_type_arg(p->now.kind);
+    bool is_type = ends_type_arg(p->now.kind) || p->too_deep;
     if (is_type && p->speculating > 1)
         p->speculating--;
     else
@@ -203,19 +204,22 @@ ast_type_args lin_parse_type_args(parser *p)
     uint32_t at = p->now.start;
     bool is_accumulator = false;
     const type_args_memo *known = p->speculating > 0 ? lin_memo_find(p, at) : NULL;
-    if (known != NULL && known->end == 0)
-        lin_stop(p);
-    else if (known != NULL)
-        lin_jump(p, known);
-    if (known != NULL)
+    if (known != NULL) {
+        p->too_deep |= known->too_deep;
+        if (known->end == 0)
+            lin_stop(p);
+        else
+            lin_jump(p, known);
         return (ast_type_args){ .written = true };
+    }
 
     ast_type_args args = read_type_args(p, &is_accumulator);
     if (p->speculating > 0) {
         lin_memo_add(p, (type_args_memo){ .offset = at,
                                           .end = lin_is_stopped(p) ? 0 : p->end,
                                           .next = p->now.kind,
-                                          .is_accumulator = is_accumulator });
+                                          .is_accumulator = is_accumulator,
+                                          .too_deep = lin_is_stopped(p) && p->too_deep });
     }
     return args;
 }

@@ -26,6 +26,7 @@ typedef struct type_args_memo {
     uint32_t end;        /* offset after the `>`; 0: no type arguments stand here */
     token_kind next;     /* the token there */
     bool is_accumulator; /* one argument, and it is a type */
+    bool too_deep;       /* what stands here passes the limit of nesting */
 } type_args_memo;
 
 typedef struct parser {
@@ -46,6 +47,7 @@ typedef struct parser {
     uint32_t deepest; /* of the tree being built, as depth from its root */
 
     uint32_t speculating;
+    bool too_deep; /* a speculation came to the limit of nesting */
     uint64_t speculated_bytes, speculation_limit;
     type_args_memo *memo; /* open addressing, a power of two */
     uint32_t memo_count, memo_capacity, memo_generation;
@@ -182,6 +184,8 @@ ast_stmts lin_parse_body(parser *p);
 /* "for" NAME "in" expr ".." expr body */
 ast_for *lin_parse_for(parser *p);
 
-bool lin_is_item_word(token_kind kind);
+/* A word that begins an item or a member, and what follows it is a word: `state` where a name was
+ * expected is no item. */
+bool lin_at_item(const parser *p);
 
 #endif

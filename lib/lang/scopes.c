@@ -109,25 +109,34 @@ decl *find_item(checker *c, const scope *s, lin_name name)
 
 /* ---- the nearest name ---- */
 
+/* A hundred findings, each against every name of a huge file, would cost seconds. */
+enum { MAX_WORDS = 4096 };
+
 typedef LIN_LIST(const char *) word_list;
+
+static void add_word(checker *c, word_list *words, lin_name name)
+{
+    if (words->count < MAX_WORDS)
+        LIN_PUSH(c->scratch, words, text_of(c, name));
+}
 
 static void add_bindings(checker *c, word_list *words, const binding_list *names)
 {
     for (uint32_t i = 0; i < names->count; i++)
-        LIN_PUSH(c->scratch, words, text_of(c, names->items[i].name));
+        add_word(c, words, names->items[i].name);
 }
 
 static void add_generics(checker *c, word_list *words, const lin_generics *generics)
 {
     for (uint32_t i = 0; generics != NULL && i < generics->count; i++)
-        LIN_PUSH(c->scratch, words, text_of(c, generics->items[i].name));
+        add_word(c, words, generics->items[i].name);
 }
 
 static void add_block(checker *c, word_list *words, const decl *block)
 {
     add_bindings(c, words, &block->inner);
     for (uint32_t i = 0; i < block->item->member_count; i++)
-        LIN_PUSH(c->scratch, words, text_of(c, block->item->members[i].ident.name));
+        add_word(c, words, block->item->members[i].ident.name);
 }
 
 static void suggest(checker *c, lin_diagnostic *d, lin_name name, const word_list *words)
@@ -152,7 +161,7 @@ void report_undeclared(checker *c, const scope *s, ast_ident ident)
         add_block(c, &words, block);
     add_bindings(c, &words, &s->module->names);
     for (uint32_t i = 0; i < c->prelude.count; i++)
-        LIN_PUSH(c->scratch, &words, text_of(c, c->prelude.items[i]));
+        add_word(c, &words, c->prelude.items[i]);
     suggest(c, d, ident.name, &words);
 }
 
@@ -167,7 +176,7 @@ static void report_lacking(checker *c, const module_scope *target, ast_ident ide
     word_list words = { 0 };
     for (uint32_t i = 0; i < target->names.count; i++)
         if (!target->names.items[i].is_import && target->names.items[i].decl->is_public)
-            LIN_PUSH(c->scratch, &words, text_of(c, target->names.items[i].name));
+            add_word(c, &words, target->names.items[i].name);
     suggest(c, d, ident.name, &words);
 }
 

@@ -15,8 +15,8 @@
  * A clock that every write advances stands for "in between".
  */
 
-#include "lang/check.h"
 #include "lang/simplify.h"
+#include "lang/check.h"
 
 #include <string.h>
 
@@ -29,11 +29,11 @@ typedef struct simplifier {
     lin_arena *arena; /* the program's: operand lists */
     lin_arena *scratch;
     lin_function *function;
-    lin_value *alias;    /* by value: what stands for it */
-    lin_op **maker;      /* by value: its operation, NULL for arguments */
-    bool *used;          /* by value */
-    uint32_t clock;      /* state writes passed so far */
-    uint32_t all_time;   /* when something wrote a member that is not known */
+    lin_value *alias;  /* by value: what stands for it */
+    lin_op **maker;    /* by value: its operation, NULL for arguments */
+    bool *used;        /* by value */
+    uint32_t clock;    /* state writes passed so far */
+    uint32_t all_time; /* when something wrote a member that is not known */
     LIN_LIST(member_clock) members;
     bool changed;
 } simplifier;
@@ -79,8 +79,7 @@ static uint32_t time_of(const simplifier *s, const lin_op *op)
     if (op->kind != LIN_OP_STATE_READ)
         return 0;
     for (uint32_t i = 0; i < s->members.count; i++)
-        if (s->members.items[i].member == op->as.member &&
-            s->members.items[i].time > s->all_time)
+        if (s->members.items[i].member == op->as.member && s->members.items[i].time > s->all_time)
             return s->members.items[i].time;
     return s->all_time;
 }

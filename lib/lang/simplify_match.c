@@ -29,8 +29,8 @@ static bool same_args(const lin_generics *generics, const lin_generic_arg *a,
             return false;
         if (a[i].kind == LIN_GENERIC_DTYPE && a[i].dtype != b[i].dtype)
             return false;
-        if (a[i].kind == LIN_GENERIC_SHAPE &&
-            (a[i].axis_count != b[i].axis_count || !same_axes(a[i].axes, b[i].axes, a[i].axis_count)))
+        if (a[i].kind == LIN_GENERIC_SHAPE && (a[i].axis_count != b[i].axis_count ||
+                                               !same_axes(a[i].axes, b[i].axes, a[i].axis_count)))
             return false;
     }
     return true;
@@ -104,7 +104,8 @@ static bool same_call(const lin_op *a, const lin_op *b)
     const lin_generics *generics = a->as.call.substitution.generics;
     return a->as.call.callee == b->as.call.callee &&
            a->as.call.has_receiver == b->as.call.has_receiver &&
-           a->as.call.on_self == b->as.call.on_self && generics == b->as.call.substitution.generics &&
+           a->as.call.on_self == b->as.call.on_self &&
+           generics == b->as.call.substitution.generics &&
            (!generics ||
             same_args(generics, a->as.call.substitution.items, b->as.call.substitution.items));
 }

@@ -491,13 +491,18 @@ static bool prove_by_replacing(lin_solver *solver, lin_expr e, uint32_t steps)
 /* e >= 0. */
 static bool prove(lin_solver *solver, lin_expr e, uint32_t steps)
 {
+    lin_range range = lin_solver_range(solver, e);
+    if (range.has_low && range.low >= 0)
+        return true;
+    if (range.has_high && range.high < 0)
+        return false;
     e = lin_solver_simplify(solver, e);
     if (e == LIN_EXPR_INVALID)
         return false;
     e = divide_common(solver, divide_content(solver, e));
     if (lin_solver_surely_not_negative(solver, e))
         return true;
-    lin_range range = lin_solver_range(solver, e);
+    range = lin_solver_range(solver, e);
     if (steps == 0 || (range.has_high && range.high < 0))
         return false;
     return prove_by_facts(solver, e, steps - 1) || prove_by_replacing(solver, e, steps - 1);
@@ -508,6 +513,9 @@ static bool prove(lin_solver *solver, lin_expr e, uint32_t steps)
 static bool prove_zero(lin_solver *solver, lin_expr e)
 {
     int64_t value;
+    lin_range range = lin_solver_range(solver, e);
+    if ((range.has_low && range.low > 0) || (range.has_high && range.high < 0))
+        return false;
     e = lin_solver_simplify(solver, e);
     lin_expr scaled = e;
     for (uint32_t step = 0; step < PROOF_STEPS && scaled != LIN_EXPR_INVALID; step++) {

@@ -26,26 +26,38 @@ lin_expr lin_solver_term(const lin_solver *solver, const lin_term *term)
     return product;
 }
 
+static bool has_factors(const lin_term *term, const lin_term *divisor)
+{
+    uint32_t i = 0;
+    for (uint32_t j = 0; j < divisor->factor_count; j++) {
+        while (i < term->factor_count && term->factors[i].atom < divisor->factors[j].atom)
+            i++;
+        if (i == term->factor_count || term->factors[i].atom != divisor->factors[j].atom ||
+            term->factors[i].power < divisor->factors[j].power)
+            return false;
+    }
+    return true;
+}
+
 /* The factors of `term` that are not in `divisor`, as an expression; invalid when `divisor` has
  * others. */
 static lin_expr factor_quotient(const lin_solver *solver, const lin_term *term,
                                 const lin_term *divisor)
 {
+    if (!has_factors(term, divisor))
+        return LIN_EXPR_INVALID;
     lin_expr product = lin_expr_int(solver->table, 1);
     uint32_t j = 0;
     for (uint32_t i = 0; i < term->factor_count; i++) {
         lin_factor left = term->factors[i];
-        if (j < divisor->factor_count && divisor->factors[j].atom == left.atom) {
-            if (divisor->factors[j].power > left.power)
-                return LIN_EXPR_INVALID;
+        if (j < divisor->factor_count && divisor->factors[j].atom == left.atom)
             left.power -= divisor->factors[j++].power;
-        }
         if (left.power == 0)
             continue;
         const lin_term rest = { 1, &left, 1 };
         product = lin_expr_mul(solver->table, product, lin_solver_term(solver, &rest));
     }
-    return j == divisor->factor_count ? product : LIN_EXPR_INVALID;
+    return product;
 }
 
 lin_expr lin_solver_term_quotient(const lin_solver *solver, const lin_term *term,
@@ -382,9 +394,22 @@ static lin_expr simple_term(lin_solver *solver, const lin_term *term)
     return product;
 }
 
+static bool atoms_are_simple(lin_solver *solver, lin_terms view)
+{
+    for (uint32_t i = 0; i < view.count; i++)
+        for (uint32_t j = 0; j < view.terms[i].factor_count; j++) {
+            lin_atom atom = view.terms[i].factors[j].atom;
+            if (simple_atom(solver, atom) != lin_expr_of_atom(solver->table, atom))
+                return false;
+        }
+    return true;
+}
+
 static lin_expr simplify_once(lin_solver *solver, lin_expr e)
 {
     lin_terms view = lin_expr_view(solver->table, e);
+    if (atoms_are_simple(solver, view))
+        return rewrite(solver, e);
     lin_expr sum = lin_expr_int(solver->table, 0);
     for (uint32_t i = 0; i < view.count; i++)
         sum = lin_expr_add(solver->table, sum, simple_term(solver, &view.terms[i]));
@@ -412,7 +437,7 @@ lin_expr lin_solver_simplify(lin_solver *solver, lin_expr e)
     solver->depth++;
     lin_expr simple = simplify_once(solver, e);
     /* What came in by a rule or an equality may be simpler still. */
-    for (uint32_t pass = 0; pass < 3; pass++) {
+    for (uint32_t pass = 0; pass < 3 && simple != e; pass++) {
         lin_expr again = simplify_once(solver, simple);
         if (again == simple)
             break;

@@ -199,7 +199,8 @@ static bool is_other_scalar(const char *text, uint64_t length)
     length -= sign;
     if (length == 3 && (memcmp(text, "inf", 3) == 0 || memcmp(text, "nan", 3) == 0))
         return true;
-    if (lin_parse_double(text, length, &number))
+    bool is_padded = length > 1 && is_digits(text, 2) && *text == '0';
+    if (!is_padded && !is_digits(text, length) && lin_parse_double(text, length, &number))
         return true;
     bool is_date = length >= 10 && is_digits(text, 4) && text[4] == '-' && is_digits(text + 5, 2) &&
                    text[7] == '-' && is_digits(text + 8, 2);

@@ -139,7 +139,8 @@ void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer)
     const lin_graph *graph = memory->traced.graph;
     lin_arena *arena = &answer->arena;
     text_list list = { NULL, 0, 0 };
-    for (uint32_t i = 0; i < graph->unknown_workspaces.count; i++) {
+    const bool lists_workspaces = memory->settings.backend != LIN_BACKEND_GENERIC;
+    for (uint32_t i = 0; lists_workspaces && i < graph->unknown_workspaces.count; i++) {
         const lin_unknown_call *call = &graph->unknown_workspaces.items[i];
         add_text(answer, &list,
                  lin_arena_format(arena, "workspace of `%s` (%u call%s)", call->implementation,

@@ -83,6 +83,8 @@ static linnet_status add_transient(lin_memory *memory, interval_list *intervals,
 static linnet_status add_workspaces(lin_memory *memory, interval_list *intervals, linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
+    if (memory->settings.backend == LIN_BACKEND_GENERIC)
+        return LINNET_OK; /* knows none; its one unknown item says so */
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         const lin_step *step = &graph->steps.items[i];
         int64_t constant;

@@ -11,6 +11,7 @@
  */
 
 #include "source/source.h"
+#include "source/family.h"
 #include "source/files.h"
 #include "source/loader.h"
 
@@ -207,6 +208,40 @@ static linnet_status open_card(opening *o, const char *directory, const char *ca
     return status == LINNET_OK ? check_file(o, path) : status;
 }
 
+/* ---- configs ---- */
+
+static void take_family(lin_source *source, const family_reader *r)
+{
+    const family_row *row = lin_family_find(r->model_type);
+    source->title = r->title;
+    source->family = row != NULL ? row->family : "";
+    source->root = r->root;
+    source->entry = r->entry;
+    source->settings = r->settings.items;
+    source->setting_count = r->settings.count;
+    source->bindings = r->bindings.items;
+    source->binding_count = r->bindings.count;
+    source->has_bindings = true;
+    source->storage = r->storage.items;
+    source->storage_count = r->storage.count;
+    source->assumptions = r->assumptions.items;
+    source->assumption_count = r->assumptions.count;
+}
+
+static linnet_status open_config(opening *o, const char *path)
+{
+    text_file file;
+    family_reader family;
+    linnet_status status = read_file(o, path, &file);
+    if (status == LINNET_OK)
+        status = lin_config_read(&o->source->arena, path, file.text, file.length, &family, o->err);
+    if (status != LINNET_OK)
+        return status;
+    take_family(o->source, &family);
+    status = zoo_file(o, family.program, &file);
+    return status == LINNET_OK ? check(o, file, "") : status;
+}
+
 /* ---- paths ---- */
 
 /* *out is NULL without memory. */
@@ -228,9 +263,7 @@ static linnet_status open_directory(opening *o, const char *directory)
     if (o->loader.failed)
         return lin_fail_memory(o->err);
     if (config)
-        return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, (lin_place){ .source = path }, NULL,
-                           "a config.json is not read yet: give a directory with a card "
-                           "(nest.toml), or a .linnet file");
+        return open_config(o, path);
     char shown[LIN_PATH_SHOWN];
     lin_path_show(shown, directory);
     return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
@@ -302,7 +335,9 @@ static linnet_status open_path(opening *o, const char *path)
     case LIN_PATH_DIRECTORY:
         return open_directory(o, path);
     case LIN_PATH_FILE:
-        return lin_path_ends_with(path, ".linnet") ? check_file(o, path) : refuse_file(o, path);
+        if (lin_path_ends_with(path, ".linnet"))
+            return check_file(o, path);
+        return lin_path_ends_with(path, "config.json") ? open_config(o, path) : refuse_file(o, path);
     case LIN_PATH_MISSING:
         return looks_like_path(path) ? lin_path_fail(path, o->err) : fail_unknown(o, path);
     case LIN_PATH_OTHER:

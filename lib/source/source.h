@@ -34,6 +34,27 @@ typedef struct lin_weight_binding {
     const char *tensor;
 } lin_weight_binding;
 
+/*
+ * How a parameter is stored when that is not its shape times its dtype: quantized weights. With the
+ * last axis as columns and the product of the others as rows, each term counts ceil(rows /
+ * row_block) * ceil(columns / column_block) * bytes; a flat term takes all elements as columns of
+ * one row. E.g. q4_K: one term { 1, 256, 144 }; GPTQ's 4-bit weights in groups of 128: { 1, 8, 4 }
+ * packed values, { 1, 128, 2 } scales, { 8, 128, 4 } zeros.
+ */
+enum { LIN_STORAGE_TERMS = 4 };
+typedef struct lin_storage_term {
+    int64_t row_block, column_block, bytes;
+    bool flat;
+} lin_storage_term;
+
+typedef struct lin_weight_storage {
+    const char *path;   /* as in lin_weight_binding */
+    const char *format; /* "q4_K", "fp8", "gptq-4" */
+    int64_t bytes;      /* >= 0: exactly so many, from a header; -1: by the terms */
+    lin_storage_term terms[LIN_STORAGE_TERMS];
+    uint32_t term_count;
+} lin_weight_storage;
+
 /* Asks the host for a module's text: 1 found (text appended to `into`), 0 no such module, negative:
  * stop. */
 typedef int32_t (*lin_import_fn)(void *user, const char *module, lin_text *into);
@@ -60,6 +81,8 @@ typedef struct lin_source {
     const lin_weight_binding *bindings; /* empty without a bindings file */
     uint32_t binding_count;
     bool has_bindings;
+    const lin_weight_storage *storage; /* parameters stored otherwise than declared */
+    uint32_t storage_count;
     const char *const *assumptions;
     uint32_t assumption_count;
 } lin_source;

@@ -12,8 +12,10 @@
  *     attention          1        69,640   0
  *     head               0       264,708   0
  *
- * A row that is nowhere larger than another one is never the maximum (monomials are >= 0) and is
- * dropped, so a model of hundreds of steps leaves a few rows. Only those become expressions.
+ * A row is dropped when another is at least as large at all sizes: monomial by monomial, what it
+ * has more of is paid with what the other has more of, in the same monomial or a multiple of it
+ * (512 context <= 512 batch context, symbols being at least 1). So a model of hundreds of steps
+ * leaves a few rows, and only those become expressions.
  *
  * Cost: linear in the events, and stops times kept rows times monomials.
  */
@@ -47,6 +49,8 @@ typedef struct formula {
     LIN_LIST(monomial) monomials;
     LIN_LIST(size_term) size_terms;
     uint32_t *size_end; /* by size */
+    bool *is_multiple;  /* [of][m]: monomial m is a multiple of monomial `of` */
+    int64_t *surplus;   /* scratch of is_covered, by monomial */
     int64_t *row;       /* of the current stop */
     int64_t **front;
     uint32_t front_count;
@@ -155,10 +159,60 @@ static bool stays(const lin_timeline *t, const lin_interval *interval)
     }
 }
 
-static bool is_covered(const formula *f, const int64_t *a, const int64_t *by)
+/* Whether `a` divides `b` with a quotient of symbols alone. Symbols are at least 1, so then a <= b.
+ */
+static bool divides(const lin_expr_table *exprs, const monomial *a, const monomial *b)
+{
+    uint32_t i = 0;
+    for (uint32_t j = 0; j < b->factor_count; j++) {
+        const lin_factor *factor = &b->factors[j];
+        const bool is_shared = i < a->factor_count && a->factors[i].atom == factor->atom;
+        const uint32_t power = is_shared ? a->factors[i].power : 0;
+        i += is_shared;
+        if (power > factor->power ||
+            (power < factor->power && lin_expr_atom(exprs, factor->atom).kind != LIN_ATOM_SYMBOL))
+            return false;
+    }
+    return i == a->factor_count;
+}
+
+static bool note_divisors(formula *f)
+{
+    const uint32_t count = f->monomials.count;
+    f->is_multiple = LIN_NEW_ARRAY(f->scratch, bool, (uint64_t)count *count);
+    f->surplus = LIN_NEW_ARRAY(f->scratch, int64_t, count);
+    if (f->is_multiple == NULL || f->surplus == NULL)
+        return false;
+    for (uint32_t m = 0; m < count; m++)
+        for (uint32_t of = 0; of < count; of++)
+            f->is_multiple[(uint64_t)of * count + m] =
+                divides(f->exprs, &f->monomials.items[of], &f->monomials.items[m]);
+    return true;
+}
+
+/* Pays for `need` of a monomial with what is left over of its multiples. */
+static bool pay(formula *f, uint32_t of, int64_t need)
+{
+    const uint32_t count = f->monomials.count;
+    for (uint32_t m = 0; m < count && need > 0; m++) {
+        if (!f->is_multiple[(uint64_t)of * count + m] || f->surplus[m] <= 0)
+            continue;
+        const int64_t part = need < f->surplus[m] ? need : f->surplus[m];
+        f->surplus[m] -= part;
+        need -= part;
+    }
+    return need <= 0;
+}
+
+/* Whether row `a` is at most row `by` at all sizes. Sound, not complete. */
+static bool is_covered(formula *f, const int64_t *a, const int64_t *by)
 {
     for (uint32_t m = 0; m < f->monomials.count; m++)
-        if (a[m] > by[m] || (a[m] != by[m] && !f->monomials.items[m].is_natural))
+        if (!lin_sub_i64(by[m], a[m], &f->surplus[m]) ||
+            (a[m] != by[m] && !f->monomials.items[m].is_natural))
+            return false;
+    for (uint32_t m = 0; m < f->monomials.count; m++)
+        if (f->surplus[m] < 0 && (f->surplus[m] == INT64_MIN || !pay(f, m, -f->surplus[m])))
             return false;
     return true;
 }
@@ -240,7 +294,7 @@ lin_expr lin_timeline_formula(const lin_timeline *timeline, lin_expr_table *expr
     formula f = { .timeline = timeline, .exprs = exprs, .scratch = scratch };
     if (timeline->count == 0)
         return lin_expr_int(exprs, 0);
-    if (!split_sizes(&f) || !collect(&f) || f.front_count > max_sets)
+    if (!split_sizes(&f) || !note_divisors(&f) || !collect(&f) || f.front_count > max_sets)
         return LIN_EXPR_INVALID;
 
     lin_expr peak = of_row(&f, f.front[0]);

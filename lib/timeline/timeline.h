@@ -59,8 +59,9 @@ const lin_interval *lin_timeline_interval(const lin_timeline *timeline, uint32_t
 int32_t lin_timeline_length(const lin_timeline *timeline);
 
 /* The peak as a formula: the maximum over the distinct live sets at birth moments of their byte
- * sums (workspaces left out). Omitted (LIN_EXPR_INVALID) when more than `max_sets` sums would be
- * compared after dropping dominated ones. `exprs` is the timeline's own table. */
+ * sums, workspaces left out, and what stays from the first moment to the last (weights, caches, …)
+ * too. Holds for symbols of at least 1. Omitted (LIN_EXPR_INVALID) when more than `max_sets` sums
+ * would be compared after dropping dominated ones. `exprs` is the timeline's own table. */
 lin_expr lin_timeline_formula(const lin_timeline *timeline, lin_expr_table *exprs,
                               lin_arena *scratch, uint32_t max_sets);
 

@@ -104,8 +104,7 @@ static lin_expr count_indexed(walker *w, frame *f, const lin_op *op, count_mode 
     f->values[op->first_result] = inner_value(w, f, type);
     if (op->kind == LIN_OP_COMPREHENSION)
         return multiply(w, elements_of(w, f, op), body);
-    lin_expr count =
-        multiply(w, lin_walk_domain(w, f, op), lin_expr_add(w->exprs, body, w->one));
+    lin_expr count = multiply(w, lin_walk_domain(w, f, op), lin_expr_add(w->exprs, body, w->one));
     bool once = mode.per_element && mode.calls == 0;
     return is_tensor_type(type) && !once ? multiply(w, elements_of(w, f, op), count) : count;
 }

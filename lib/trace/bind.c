@@ -14,8 +14,8 @@ static const struct role_name {
     const char *name;
     lin_role role;
 } role_names[] = {
-    { "B", LIN_ROLE_BATCH },     { "Batch", LIN_ROLE_BATCH },     { "S", LIN_ROLE_CONTEXT },
-    { "P", LIN_ROLE_CONTEXT },   { "Seq", LIN_ROLE_CONTEXT },     { "SeqLen", LIN_ROLE_CONTEXT },
+    { "B", LIN_ROLE_BATCH },      { "Batch", LIN_ROLE_BATCH }, { "S", LIN_ROLE_CONTEXT },
+    { "P", LIN_ROLE_CONTEXT },    { "Seq", LIN_ROLE_CONTEXT }, { "SeqLen", LIN_ROLE_CONTEXT },
     { "MaxSeq", LIN_ROLE_CACHE },
 };
 
@@ -56,7 +56,7 @@ static void free_roles(walker *w)
         check_role(w, role);
         bool is_free = settings->role_given[role] || settings->role_vary[role];
         w->graph->role_free[role] = is_free;
-        w->traced.role_value[role] = !is_free                      ? -1
+        w->traced.role_value[role] = !is_free                     ? -1
                                      : settings->role_given[role] ? settings->role_value[role]
                                                                   : 1;
     }
@@ -126,8 +126,8 @@ static void take_setting(walker *w, const lin_generic *generic, const lin_settin
 
 static void take_default(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
 {
-    const lin_env *env = lin_env_new(w->scratch, w->program, w->exprs, b->outer, b->bounds,
-                                     b->count);
+    const lin_env *env =
+        lin_env_new(w->scratch, w->program, w->exprs, b->outer, b->bounds, b->count);
     if (generic->kind == LIN_GENERIC_DTYPE)
         out->dtype = lin_env_dtype(env, generic->default_arg.dtype);
     else
@@ -353,8 +353,8 @@ static void add_relation(walker *w, const lin_env *env, const lin_constraint *co
                               .right = lin_env_dim(env, constraint->right) };
     const char *left = lin_walk_dim_text(w, w->program->dims, constraint->left);
     const char *right = lin_walk_dim_text(w, w->program->dims, constraint->right);
-    relation.text =
-        lin_arena_format(w->arena, "%s %s %s", left, comparison_signs[constraint->comparison], right);
+    relation.text = lin_arena_format(w->arena, "%s %s %s", left,
+                                     comparison_signs[constraint->comparison], right);
     if (relation.left == LIN_EXPR_INVALID || relation.right == LIN_EXPR_INVALID) {
         /* Divides by 0 or overflows with these values: it cannot hold. */
         relation.comparison = LIN_EQ;

@@ -87,9 +87,8 @@ static void sort_choices(explainer *e)
             uint32_t end = middle + width < count ? middle + width : count;
             uint32_t a = start, b = middle;
             for (uint32_t i = start; i < end; i++)
-                to[i] = b >= end || (a < middle && strcmp(from[a].op, from[b].op) <= 0)
-                            ? from[a++]
-                            : from[b++];
+                to[i] = b >= end || (a < middle && strcmp(from[a].op, from[b].op) <= 0) ? from[a++]
+                                                                                        : from[b++];
         }
         lin_op_choice *swap = from;
         from = to;
@@ -128,10 +127,9 @@ linnet_status lin_trace_explain(const lin_source *source, lin_numerics numerics,
     lin_arena scratch;
     lin_arena_init(&scratch, &arena->allocator);
     jmp_buf *before = arena->on_failure;
-    explainer e = { .arena = arena,
-                    .scratch = &scratch,
-                    .program = source->program,
-                    .numerics = numerics };
+    explainer e = {
+        .arena = arena, .scratch = &scratch, .program = source->program, .numerics = numerics
+    };
     linnet_status status = run(&e, err);
     arena->on_failure = before;
     lin_arena_free(&scratch);

@@ -14,64 +14,14 @@
 
 #include <string.h>
 
-/* The bindings file by path: names are interned, so a path is found in one probe. */
-typedef struct bindings {
-    lin_names *paths;     /* bound paths and every prefix of one */
-    bool *is_bound;       /* by path: not only a prefix */
-    uint32_t *object_of;  /* by path: the object made for it, + 1; 0: none */
-    lin_names *tensors;
-    uint32_t *owner_of;   /* by tensor: the object that owns it, + 1 */
-} bindings;
-
 typedef struct hierarchy {
     walker *w;
-    bindings bound;
-    bool has_bindings;
-    bool *named;                          /* by --optional path: it names something */
+    path_bindings *bound;                  /* NULL without a bindings file */
+    bool *named;                           /* by --optional path: it names something */
     LIN_LIST(const char *) optional_paths; /* every optional path met, for suggestions */
     LIN_LIST(const lin_member *) caches;   /* states assigned from std.nn.cache */
     LIN_LIST(const lin_block *) judged;    /* blocks whose caches are listed */
 } hierarchy;
-
-/* ---- bindings ---- */
-
-static void intern_path(hierarchy *h, const char *path)
-{
-    lin_names_add(h->bound.paths, path, strlen(path));
-    for (const char *dot = strchr(path, '.'); dot; dot = strchr(dot + 1, '.'))
-        lin_names_add(h->bound.paths, path, (uint64_t)(dot - path));
-}
-
-static void read_bindings(hierarchy *h)
-{
-    const lin_source *source = h->w->source;
-    lin_arena *scratch = h->w->scratch;
-    h->has_bindings = source->has_bindings && !h->w->settings->no_bindings;
-    if (!h->has_bindings)
-        return;
-    h->bound.paths = lin_names_new(scratch);
-    h->bound.tensors = lin_names_new(scratch);
-    uint64_t words = 1;
-    for (uint32_t i = 0; i < source->binding_count; i++) {
-        const char *path = source->bindings[i].path;
-        intern_path(h, path);
-        for (words++; *path != '\0'; path++)
-            words += *path == '.';
-    }
-    h->bound.is_bound = LIN_NEW_ARRAY(scratch, bool, words);
-    h->bound.object_of = LIN_NEW_ARRAY(scratch, uint32_t, words);
-    h->bound.owner_of = LIN_NEW_ARRAY(scratch, uint32_t, (uint64_t)source->binding_count + 1);
-    for (uint32_t i = 0; i < source->binding_count; i++) {
-        const char *path = source->bindings[i].path;
-        h->bound.is_bound[lin_names_find(h->bound.paths, path, strlen(path))] = true;
-    }
-}
-
-/* 0 when no bound path is `path` or lies under it. */
-static lin_name find_bound(const hierarchy *h, const char *path)
-{
-    return h->has_bindings ? lin_names_find(h->bound.paths, path, strlen(path)) : 0;
-}
 
 /* ---- presence ---- */
 
@@ -108,7 +58,8 @@ static bool is_named(hierarchy *h, const char *path, bool is_block)
     return found;
 }
 
-static bool is_present(hierarchy *h, const char *path, const lin_member *member)
+static bool is_present(hierarchy *h, const char *path, const char *pattern,
+                       const lin_member *member)
 {
     bool is_block = member->kind == LIN_MEMBER_SUB;
     bool named = h->w->settings->optional_count > 0 && is_named(h, path, is_block);
@@ -116,8 +67,8 @@ static bool is_present(hierarchy *h, const char *path, const lin_member *member)
         return true;
     if (h->w->settings->optional_count > 0)
         LIN_PUSH(h->w->scratch, &h->optional_paths, path);
-    lin_name bound = find_bound(h, path);
-    return named || (bound != 0 && (is_block || h->bound.is_bound[bound]));
+    return named || (is_block ? lin_walk_is_bound_under(h->bound, path, pattern)
+                              : lin_walk_is_bound(h->bound, path, pattern));
 }
 
 static void check_named(hierarchy *h)
@@ -191,6 +142,12 @@ static bool is_cache(hierarchy *h, const lin_block *block, const lin_member *mem
 
 /* ---- members ---- */
 
+/* The blocks that one declaration makes: one block type, one environment. */
+typedef struct siblings {
+    const char *pattern; /* their path as the manifest writes it, "layers[*].mlp" */
+    LIN_LIST(instance *) blocks;
+} siblings;
+
 static const char *join(walker *w, const char *path, const char *name)
 {
     size_t head = strlen(path), tail = strlen(name);
@@ -216,8 +173,8 @@ static lin_category category_of(hierarchy *h, const lin_block *block, const lin_
     return is_cache(h, block, member) ? LIN_CATEGORY_KV_CACHE : LIN_CATEGORY_STATE;
 }
 
-static void make_object(hierarchy *h, instance *block, const lin_member *member,
-                        lin_object object, const char *path)
+static void make_object(hierarchy *h, instance *block, const lin_member *member, lin_object object,
+                        const char *path, const char *pattern)
 {
     walker *w = h->w;
     if (w->graph->objects.count >= LIN_WALK_MAX_PERSISTENT)
@@ -227,21 +184,20 @@ static void make_object(hierarchy *h, instance *block, const lin_member *member,
     uint32_t id = lin_walk_object(w, object);
     block->members[member->index] = tvalue_tensor(id);
     block->declared[member->index] = id;
-    lin_name bound = find_bound(h, path);
-    if (bound != 0)
-        h->bound.object_of[bound] = id + 1;
+    lin_walk_note_bound(w, h->bound, path, pattern, id);
 }
 
-static void visit_tensor(hierarchy *h, const lin_member *member, instance *const *blocks,
-                         uint32_t count)
+static void visit_tensor(hierarchy *h, const lin_member *member, const siblings *all)
 {
     walker *w = h->w;
     const char *name = lin_walk_name(w, member->name);
+    const char *pattern = join(w, all->pattern, name);
+    instance *const *blocks = all->blocks.items;
     const tensor_info *info = NULL;
     lin_object object = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < all->blocks.count; i++) {
         const char *path = join(w, blocks[i]->path, name);
-        if (!is_present(h, path, member)) {
+        if (!is_present(h, path, pattern, member)) {
             blocks[i]->members[member->index] =
                 (tvalue){ .kind = TVALUE_ABSENT, .object = LIN_NO_OBJECT };
             continue;
@@ -261,7 +217,7 @@ static void visit_tensor(hierarchy *h, const lin_member *member, instance *const
             object.is_cache_axis_known =
                 object.category == LIN_CATEGORY_KV_CACHE && object.rank == 4;
         }
-        make_object(h, blocks[i], member, object, path);
+        make_object(h, blocks[i], member, object, path, pattern);
     }
 }
 
@@ -279,10 +235,6 @@ static instance *new_instance(walker *w, const char *path, const lin_block *bloc
     fresh->declared = LIN_NEW_ARRAY(w->scratch, uint32_t, block->member_count);
     return fresh;
 }
-
-typedef struct instance_list {
-    LIN_LIST(instance *) blocks;
-} instance_list;
 
 /* What the members of one declaration have in common. */
 typedef struct child {
@@ -314,7 +266,7 @@ static child describe_child(walker *w, const lin_member *member, const lin_env *
     return c;
 }
 
-static tvalue make_array(walker *w, const child *c, const char *path, instance_list *all)
+static tvalue make_array(walker *w, const child *c, const char *path, siblings *all)
 {
     instance **blocks = LIN_NEW_ARRAY(w->scratch, instance *, (uint64_t)c->length);
     for (int64_t i = 0; i < c->length; i++) {
@@ -327,10 +279,11 @@ static tvalue make_array(walker *w, const child *c, const char *path, instance_l
     return value;
 }
 
-static tvalue make_child(hierarchy *h, const child *c, const char *path, instance_list *all)
+static tvalue make_child(hierarchy *h, const child *c, const char *path, const char *pattern,
+                         siblings *all)
 {
     walker *w = h->w;
-    if (!is_present(h, path, c->member))
+    if (!is_present(h, path, pattern, c->member))
         return (tvalue){ .kind = TVALUE_ABSENT, .object = LIN_NO_OBJECT };
     if (c->is_array)
         return make_array(w, c, path, all);
@@ -340,30 +293,30 @@ static tvalue make_child(hierarchy *h, const child *c, const char *path, instanc
     return value;
 }
 
-static void visit_block(hierarchy *h, const lin_block *block, instance *const *blocks,
-                        uint32_t count);
+static void visit_block(hierarchy *h, const lin_block *block, const siblings *all);
 
-static void visit_sub(hierarchy *h, const lin_member *member, instance *const *blocks,
-                      uint32_t count)
+static void visit_sub(hierarchy *h, const lin_member *member, const siblings *parents)
 {
     walker *w = h->w;
-    child c = describe_child(w, member, blocks[0]->env);
+    const char *name = lin_walk_name(w, member->name);
+    child c = describe_child(w, member, parents->blocks.items[0]->env);
     if (c.length > LIN_WALK_MAX_INSTANCES)
         lin_walk_fail_at(w, member->span, LINNET_ERROR_UNSUPPORTED,
                          "the model has more than %d blocks", LIN_WALK_MAX_INSTANCES);
-    instance_list all = { 0 };
-    for (uint32_t i = 0; i < count; i++) {
-        const char *path = join(w, blocks[i]->path, lin_walk_name(w, member->name));
-        blocks[i]->members[member->index] = make_child(h, &c, path, &all);
+    const char *pattern = join(w, parents->pattern, name);
+    siblings all = { .pattern =
+                         c.is_array ? lin_arena_format(w->scratch, "%s[*]", pattern) : pattern };
+    for (uint32_t i = 0; i < parents->blocks.count; i++) {
+        instance *parent = parents->blocks.items[i];
+        const char *path = join(w, parent->path, name);
+        parent->members[member->index] = make_child(h, &c, path, pattern, &all);
     }
-    visit_block(h, c.block, all.blocks.items, all.blocks.count);
+    visit_block(h, c.block, &all);
 }
 
-/* `blocks` are the elements of one declaration: one block, one environment. */
-static void visit_block(hierarchy *h, const lin_block *block, instance *const *blocks,
-                        uint32_t count)
+static void visit_block(hierarchy *h, const lin_block *block, const siblings *all)
 {
-    if (count == 0)
+    if (all->blocks.count == 0)
         return;
     if (h->w->depth >= LIN_WALK_MAX_DEPTH)
         lin_walk_fail(h->w, LINNET_ERROR_UNSUPPORTED, "blocks are nested more than %d deep",
@@ -371,58 +324,23 @@ static void visit_block(hierarchy *h, const lin_block *block, instance *const *b
     h->w->depth++;
     for (uint32_t i = 0; i < block->member_count; i++)
         if (block->members[i].kind == LIN_MEMBER_SUB)
-            visit_sub(h, &block->members[i], blocks, count);
+            visit_sub(h, &block->members[i], all);
         else
-            visit_tensor(h, &block->members[i], blocks, count);
+            visit_tensor(h, &block->members[i], all);
     h->w->depth--;
-}
-
-/* ---- ties ---- */
-
-static void tie(hierarchy *h, const lin_weight_binding *binding, bool *any)
-{
-    walker *w = h->w;
-    lin_name path = find_bound(h, binding->path);
-    uint32_t id = path != 0 ? h->bound.object_of[path] : 0;
-    if (id == 0)
-        return;
-    *any = true;
-    lin_name tensor = lin_names_add(h->bound.tensors, binding->tensor, strlen(binding->tensor));
-    uint32_t owner = h->bound.owner_of[tensor];
-    if (owner == 0)
-        h->bound.owner_of[tensor] = id;
-    if (owner == 0 || owner == id)
-        return;
-    w->graph->objects.items[id - 1].owner = owner - 1;
-    w->graph->objects.items[id - 1].bytes = w->zero;
-}
-
-static void tie_all(hierarchy *h)
-{
-    const lin_source *source = h->w->source;
-    bool any = false;
-    if (!h->has_bindings || source->binding_count == 0)
-        return;
-    for (uint32_t i = 0; i < source->binding_count; i++)
-        tie(h, &source->bindings[i], &any);
-    if (!any)
-        lin_walk_fail(h->w, LINNET_ERROR_FORMAT,
-                      "the bindings name no parameter of the model: `%s` is none of its paths",
-                      source->bindings[0].path);
 }
 
 void lin_walk_persistent(walker *w)
 {
-    if (!w->root) {
-        w->graph->parameter_objects = 0;
+    if (!w->root)
         return;
-    }
-    hierarchy h = { .w = w };
+    hierarchy h = { .w = w, .bound = lin_walk_read_bindings(w) };
+    siblings root = { .pattern = "" };
     h.named = LIN_NEW_ARRAY(w->scratch, bool, w->settings->optional_count);
-    read_bindings(&h);
     w->root_instance = new_instance(w, "", w->root, w->root_env, w->root->span);
-    visit_block(&h, w->root, &w->root_instance, 1);
+    LIN_PUSH(w->scratch, &root.blocks, w->root_instance);
+    visit_block(&h, w->root, &root);
     check_named(&h);
-    tie_all(&h);
+    lin_walk_tie(w, h.bound);
     w->graph->parameter_objects = w->graph->objects.count;
 }

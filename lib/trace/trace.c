@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The driver of a walk. Everything that stops one (no memory, something not modelled, a limit) jumps
- * here; what the walk made lies in two arenas, the graph's and a scratch one, and is dropped whole.
+ * The driver of a walk. Everything that stops one (no memory, something not modelled, a limit)
+ * jumps here; what the walk made lies in two arenas, the graph's and a scratch one, and is dropped
+ * whole.
  */
 
 #include "trace/trace_walk.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { MAX_MESSAGE = sizeof ((linnet_error *)NULL)->message };
+enum { MAX_MESSAGE = sizeof((linnet_error *)NULL)->message };
 
 _Noreturn static void stop_walk(walker *w, linnet_status status)
 {
@@ -75,12 +75,17 @@ const char *lin_walk_name(const walker *w, lin_name name)
     return lin_names_text(w->program->names, name);
 }
 
+void lin_walk_check_text(walker *w)
+{
+    if (w->text.failed)
+        stop_walk(w, LINNET_ERROR_NO_MEMORY);
+}
+
 const char *lin_walk_dim_text(walker *w, const lin_expr_table *table, lin_expr e)
 {
     lin_text_clear(&w->text);
     lin_expr_print(&w->text, table, e);
-    if (w->text.failed)
-        stop_walk(w, LINNET_ERROR_NO_MEMORY);
+    lin_walk_check_text(w);
     return lin_arena_text(w->scratch, lin_text_data(&w->text), w->text.length);
 }
 

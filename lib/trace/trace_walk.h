@@ -7,11 +7,14 @@
  *
  *   entry.c       which root and entry are meant
  *   bind.c        values for generics, roles, `where` clauses as relations
+ *   trace_bindings.c  what a bindings file binds and ties
  *   persistent.c  instances of blocks, and the objects that exist before the entry runs
- *   walk.c        regions and control flow, one operation after the other
+ *   walk.c        regions, one operation after the other
+ *   walk_flow.c   matches, branches, loops
  *   walk_step.c   making steps and objects
  *   walk_layout.c elementwise operations, views, copies, data-making operations
  *   walk_index.c  index notation
+ *   walk_frame.c  functions with their generics bound
  *   walk_call.c   calls, native implementations, state
  *   arithmetic.c  operation counts of regions and of canonical bodies
  *   trace.c       the driver: one jump target for everything that stops a walk
@@ -28,11 +31,11 @@
 
 /* Limits of one walk, so that a hostile program ends with a message. */
 enum {
-    LIN_WALK_MAX_STEPS = 4000000,
-    LIN_WALK_MAX_OPS = 64000000,      /* operations walked, also those that make no step */
-    LIN_WALK_MAX_DEPTH = 1024,        /* regions and calls inside each other */
-    LIN_WALK_MAX_INSTANCES = 1000000, /* blocks of the instantiated hierarchy */
-    LIN_WALK_MAX_PERSISTENT = 4000000
+    LIN_WALK_MAX_STEPS = 1000000,
+    LIN_WALK_MAX_OPS = 20000000,     /* operations walked, also those that make no step */
+    LIN_WALK_MAX_DEPTH = 1024,       /* regions and calls inside each other */
+    LIN_WALK_MAX_INSTANCES = 250000, /* blocks of the instantiated hierarchy */
+    LIN_WALK_MAX_PERSISTENT = 1000000
 };
 
 typedef enum tvalue_kind {
@@ -96,14 +99,15 @@ typedef struct tensor_info {
 } tensor_info;
 
 /*
- * A function as one call site of one caller reaches it: its generics bound, and the values of the
- * run that is under way (there is no recursion, so there is one at most). Walking a layer again
- * finds the frames of the first one.
+ * A function with its generics bound, and the values of the run that is under way: there is no
+ * recursion, so there is one at most. Walking a layer again finds the frames of the first one.
  */
 typedef struct frame {
     const lin_function *function;
     const lin_env *env;
     const lin_env *receiver; /* environment of the block whose method it is, or NULL */
+    const lin_bound *bounds; /* of its own generics, by generic */
+    uint64_t hash;
     instance *self;
     tvalue *values;
     const tensor_info **infos; /* by value, made when first asked for */
@@ -162,6 +166,8 @@ typedef struct walker {
     LIN_LIST(uint32_t) retained;
     site *sites;
     uint32_t site_count, site_mask;
+    frame **frames; /* by what they bind */
+    uint32_t frame_count, frame_mask;
 } walker;
 
 /* ---- trace.c ---- */
@@ -176,6 +182,8 @@ void lin_walk_unsupported(walker *w, const lin_op *op, const char *what);
 const char *lin_walk_name(const walker *w, lin_name name);
 /* An expression as text, in scratch memory. */
 const char *lin_walk_dim_text(walker *w, const lin_expr_table *table, lin_expr e);
+/* Ends the walk when building w->text ran out of memory. */
+void lin_walk_check_text(walker *w);
 /* Runs `body` with the jump target set. */
 linnet_status lin_walk_guarded(walker *w, void (*body)(walker *));
 
@@ -194,6 +202,17 @@ void lin_walk_relations(walker *w);
 int64_t lin_walk_number(walker *w, const lin_env *env, lin_expr dim, lin_span span,
                         const char *what);
 
+/* ---- trace_bindings.c ---- */
+
+typedef struct path_bindings path_bindings;
+/* NULL without a bindings file. Paths come concrete and as the manifest writes them. */
+path_bindings *lin_walk_read_bindings(walker *w);
+bool lin_walk_is_bound(const path_bindings *b, const char *path, const char *pattern);
+bool lin_walk_is_bound_under(const path_bindings *b, const char *path, const char *pattern);
+void lin_walk_note_bound(walker *w, path_bindings *b, const char *path, const char *pattern,
+                         uint32_t object);
+void lin_walk_tie(walker *w, path_bindings *b);
+
 /* ---- persistent.c ---- */
 
 void lin_walk_persistent(walker *w);
@@ -204,11 +223,6 @@ void lin_walk_entry(walker *w);
 void lin_walk_region(walker *w, frame *f, const lin_region *region);
 /* Operations that make values without steps: constants, structure, members. False for others. */
 bool lin_walk_structure(walker *w, frame *f, const lin_op *op);
-/* The arm that a match takes, with its argument set; NULL after lin_walk_unsupported. */
-const lin_region *lin_walk_arm(walker *w, frame *f, const lin_op *op);
-/* The region's arguments from `first` on set to these values; the others are unknown scalars. */
-void lin_walk_set_args(frame *f, const lin_region *region, uint32_t first, const tvalue *values,
-                       uint32_t count);
 void lin_walk_spend(walker *w, const lin_op *op);
 
 static inline tvalue tvalue_scalar(void)
@@ -227,6 +241,15 @@ static inline bool is_tensor_type(const lin_type *type)
 {
     return type->kind == LIN_TYPE_TENSOR;
 }
+
+/* ---- walk_flow.c ---- */
+
+void lin_walk_flow(walker *w, frame *f, const lin_op *op);
+/* The arm that a match takes, with its argument set; NULL after lin_walk_unsupported. */
+const lin_region *lin_walk_arm(walker *w, frame *f, const lin_op *op);
+/* The region's arguments from `first` on set to these values; the others are unknown scalars. */
+void lin_walk_set_args(frame *f, const lin_region *region, uint32_t first, const tvalue *values,
+                       uint32_t count);
 
 /* ---- walk_step.c ---- */
 
@@ -256,11 +279,11 @@ void lin_walk_data(walker *w, frame *f, const lin_op *op);
 lin_value lin_walk_kept_operand(walker *w, frame *f, const lin_op *op);
 void lin_walk_indexed(walker *w, frame *f, const lin_op *op);
 
-/* ---- walk_call.c ---- */
+/* ---- walk_frame.c, walk_call.c ---- */
 
+frame *lin_walk_new_frame(walker *w, const lin_function *function, const lin_env *env);
 /* The callee's frame with its arguments and receiver set. */
 frame *lin_walk_enter(walker *w, frame *f, const lin_op *op);
-frame *lin_walk_new_frame(walker *w, const lin_function *function, const lin_env *env);
 void lin_walk_call(walker *w, frame *f, const lin_op *op);
 void lin_walk_semantic_call(walker *w, frame *f, const lin_op *op);
 void lin_walk_state_write(walker *w, frame *f, const lin_op *op);

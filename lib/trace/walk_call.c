@@ -8,60 +8,7 @@
 
 #include "trace/trace_walk.h"
 
-#include <string.h>
-
-/* ---- frames ---- */
-
-frame *lin_walk_new_frame(walker *w, const lin_function *function, const lin_env *env)
-{
-    frame *f = LIN_NEW(w->scratch, frame);
-    f->function = function;
-    f->env = env;
-    f->values = LIN_NEW_ARRAY(w->scratch, tvalue, function->value_count);
-    f->infos = LIN_NEW_ARRAY(w->scratch, const tensor_info *, function->value_count);
-    if (function->kind == LIN_FUNCTION_OP)
-        f->choice = lin_backend_choose(function->qualified, w->settings->numerics);
-    return f;
-}
-
-static instance *receiver_of(const frame *f, const lin_op *op)
-{
-    if (op->as.call.has_receiver)
-        return f->values[op->operands[0]].as.block;
-    return op->as.call.on_self ? f->self : NULL;
-}
-
-static frame *frame_of(walker *w, frame *f, const lin_op *op, const instance *receiver)
-{
-    const lin_env *outer = receiver ? receiver->env : NULL;
-    frame *known = lin_walk_site(w, f, op);
-    if (known && known->receiver == outer)
-        return known;
-    const lin_function *callee = op->as.call.callee;
-    lin_substitution substitution = op->as.call.substitution;
-    if (!substitution.generics)
-        substitution.generics = &callee->generics;
-    const lin_env *env = lin_env_enter(w->scratch, f->env, outer, &substitution);
-    frame *fresh = lin_walk_new_frame(w, callee, env);
-    fresh->receiver = outer;
-    lin_walk_note_site(w, f, op, fresh);
-    return fresh;
-}
-
-frame *lin_walk_enter(walker *w, frame *f, const lin_op *op)
-{
-    instance *receiver = receiver_of(f, op);
-    frame *callee = frame_of(w, f, op, receiver);
-    const lin_region *body = &callee->function->body;
-    uint32_t skip = op->as.call.has_receiver ? 1 : 0;
-    callee->self = receiver;
-    for (uint32_t i = 0; i < body->arg_count && i + skip < op->operand_count; i++) {
-        tvalue *arg = &callee->values[body->first_arg + i];
-        *arg = f->values[op->operands[i + skip]];
-        arg->literal = LITERAL_NO;
-    }
-    return callee;
-}
+/* ---- functions ---- */
 
 static void follow(walker *w, frame *f, const lin_op *op, frame *callee)
 {
@@ -181,8 +128,7 @@ static tvalue make_value(walker *w, native_call *call, const lin_type *type)
 {
     tvalue value = tvalue_scalar();
     if (is_tensor_type(type))
-        return make_tensor(w, call,
-                           lin_walk_type_info(w, call->f->env, type, call->op->span));
+        return make_tensor(w, call, lin_walk_type_info(w, call->f->env, type, call->op->span));
     if (type->kind != LIN_TYPE_TUPLE && type->kind != LIN_TYPE_STRUCT)
         return value;
     tvalue *parts = LIN_NEW_ARRAY(w->scratch, tvalue, type->part_count);

@@ -9,8 +9,6 @@
 
 #include "trace/trace_walk.h"
 
-#include <string.h>
-
 /* What a closed region reads and costs. */
 typedef struct closed_region {
     lin_expr arithmetic; /* of the whole step */
@@ -68,8 +66,8 @@ static lin_expr step_arithmetic(walker *w, frame *f, const lin_op *op, lin_expr 
 {
     lin_expr count = body;
     if (op->kind == LIN_OP_REDUCE)
-        count = lin_expr_mul(w->exprs, lin_walk_domain(w, f, op),
-                             lin_expr_add(w->exprs, body, w->one));
+        count =
+            lin_expr_mul(w->exprs, lin_walk_domain(w, f, op), lin_expr_add(w->exprs, body, w->one));
     if (!is_tensor_type(type_of_value(f, op->first_result)))
         return count;
     return lin_expr_mul(w->exprs, lin_walk_info(w, f, op->first_result, op->span)->elements, count);

@@ -23,7 +23,8 @@ static void set_own_order(tvalue *value)
     value->as.axes = 0;
 }
 
-/* Position i of the new order is where the operand's i-th axis from outside stands in the result. */
+/* Position i of the new order is where the operand's i-th axis from outside stands in the result.
+ */
 static void permute_order(tvalue *result, const tvalue *operand, const lin_op *op)
 {
     uint32_t rank = op->as.permute.count;

@@ -40,8 +40,8 @@ static const struct choice_case {
     { "sigmoid", "std.nn.activations::sigmoid", NULL, "torch.sigmoid", "torch.sigmoid" },
     { "silu", "std.nn.activations::silu", NULL, "torch.nn.functional.silu",
       "torch.nn.functional.silu" },
-    { "gelu is the tanh form", "std.nn.activations::gelu", NULL,
-      "torch.nn.functional.gelu(tanh)", "torch.nn.functional.gelu(tanh)" },
+    { "gelu is the tanh form", "std.nn.activations::gelu", NULL, "torch.nn.functional.gelu(tanh)",
+      "torch.nn.functional.gelu(tanh)" },
     { "gelu_erf", "std.nn.activations::gelu_erf", NULL, "torch.nn.functional.gelu",
       "torch.nn.functional.gelu" },
     { "causal_mask is exact", "std.nn.attention::causal_mask", "torch.tril", "torch.tril",
@@ -77,8 +77,8 @@ static const struct choice_case {
       "linnet.linear_cross_entropy", "linnet.linear_cross_entropy" },
     { "linear_token_log_probs", "std.nn.loss::linear_token_log_probs", NULL,
       "linnet.linear_token_log_probs", "linnet.linear_token_log_probs" },
-    { "split_cross_entropy", "std.nn.loss::split_cross_entropy", NULL,
-      "linnet.split_cross_entropy", "linnet.split_cross_entropy" },
+    { "split_cross_entropy", "std.nn.loss::split_cross_entropy", NULL, "linnet.split_cross_entropy",
+      "linnet.split_cross_entropy" },
     { "split_token_log_probs", "std.nn.loss::split_token_log_probs", NULL,
       "linnet.split_token_log_probs", "linnet.split_token_log_probs" },
     { "all_reduce is exact", "std.nn.parallel::all_reduce", "torch.distributed.all_reduce",
@@ -110,16 +110,14 @@ static void test_choice(void **state)
 {
     const struct choice_case *row = *state;
     assert_spelling(lin_backend_choose(row->op, LIN_NUMERICS_EXACT).spelling, row->exact);
-    assert_spelling(lin_backend_choose(row->op, LIN_NUMERICS_EQUIVALENT).spelling,
-                    row->equivalent);
+    assert_spelling(lin_backend_choose(row->op, LIN_NUMERICS_EQUIVALENT).spelling, row->equivalent);
     assert_spelling(lin_backend_choose(row->op, LIN_NUMERICS_FAST).spelling, row->fast);
 }
 
 static void test_kernel_only(void **state)
 {
     (void)state;
-    lin_choice choice =
-        lin_backend_choose("std.nn.attention::paged_attention", LIN_NUMERICS_FAST);
+    lin_choice choice = lin_backend_choose("std.nn.attention::paged_attention", LIN_NUMERICS_FAST);
     assert_null(choice.spelling);
     assert_true(choice.kernel_only);
     assert_false(lin_backend_choose("std.nn.linear::linear", LIN_NUMERICS_EXACT).kernel_only);
@@ -188,55 +186,96 @@ static const struct workspace_case {
     { "attention keeps one f32 a query row",
       "std.nn.attention::attention",
       { { LIN_DTYPE_BF16, { 2, 4, 8, 16 } }, { LIN_DTYPE_BF16, { 2, 4, 8, 16 } } },
-      0, LIN_PHASE_INFERENCE, 1, 2 * 4 * 8 * 4, LIN_ESTIMATED },
+      0,
+      LIN_PHASE_INFERENCE,
+      1,
+      2 * 4 * 8 * 4,
+      LIN_ESTIMATED },
     { "a boolean mask becomes a bias in the query's dtype",
       "std.nn.attention::attention",
       { { LIN_DTYPE_BF16, { 2, 4, 8, 16 } },
         { LIN_DTYPE_BF16, { 2, 4, 8, 16 } },
         { LIN_DTYPE_BF16, { 2, 4, 8, 16 } },
         { LIN_DTYPE_BOOL, { 8, 8 } } },
-      0, LIN_PHASE_BACKWARD, 1, 2 * 4 * 8 * 4 + 8 * 8 * 2, LIN_ESTIMATED },
+      0,
+      LIN_PHASE_BACKWARD,
+      1,
+      2 * 4 * 8 * 4 + 8 * 8 * 2,
+      LIN_ESTIMATED },
     { "all_gather stacks nothing on one device",
       "std.nn.parallel::all_gather",
       { { LIN_DTYPE_BF16, { 8, 8 } } },
-      4096, LIN_PHASE_INFERENCE, 1, 0, LIN_EXACT },
+      4096,
+      LIN_PHASE_INFERENCE,
+      1,
+      0,
+      LIN_EXACT },
     { "all_gather stacks the parts",
       "std.nn.parallel::all_gather",
       { { LIN_DTYPE_BF16, { 8, 8 } } },
-      4096, LIN_PHASE_INFERENCE, 2, 4096, LIN_BACKEND_MODELED },
+      4096,
+      LIN_PHASE_INFERENCE,
+      2,
+      4096,
+      LIN_BACKEND_MODELED },
     /* V 32000: blocks of 8388 rows hold the 4096; both blocks' maximum is 8 block V. */
     { "a loss of one block, inference",
       "std.nn.loss::linear_cross_entropy",
       { { LIN_DTYPE_BF16, { 4096, 2048 } }, { LIN_DTYPE_BF16, { 32000, 2048 } } },
-      0, LIN_PHASE_INFERENCE, 1, (int64_t)8 * 4096 * 32000, LIN_BACKEND_MODELED },
+      0,
+      LIN_PHASE_INFERENCE,
+      1,
+      (int64_t)8 * 4096 * 32000,
+      LIN_BACKEND_MODELED },
     /* max(6, 8) block V = 1,048,576,000 against block V 6 + update 6 V H = 1,179,648,000 */
     { "a loss of one block, with gradients",
       "std.nn.loss::linear_cross_entropy",
       { { LIN_DTYPE_BF16, { 4096, 2048 } }, { LIN_DTYPE_BF16, { 32000, 2048 } } },
-      0, LIN_PHASE_FORWARD_WITH_GRADIENTS, 1,
-      (int64_t)6 * 4096 * 32000 + (int64_t)6 * 32000 * 2048, LIN_BACKEND_MODELED },
+      0,
+      LIN_PHASE_FORWARD_WITH_GRADIENTS,
+      1,
+      (int64_t)6 * 4096 * 32000 + (int64_t)6 * 32000 * 2048,
+      LIN_BACKEND_MODELED },
     { "the published workspace of TinyLlama at 8192 tokens",
       "std.nn.loss::linear_cross_entropy",
       { { LIN_DTYPE_BF16, { 8192, 2048 } }, { LIN_DTYPE_BF16, { 32000, 2048 } } },
-      0, LIN_PHASE_INFERENCE, 1, 2097152000, LIN_BACKEND_MODELED },
+      0,
+      LIN_PHASE_INFERENCE,
+      1,
+      2097152000,
+      LIN_BACKEND_MODELED },
     { "no gradients are left for backward",
       "std.nn.loss::linear_cross_entropy",
       { { LIN_DTYPE_BF16, { 8192, 2048 } }, { LIN_DTYPE_BF16, { 32000, 2048 } } },
-      0, LIN_PHASE_BACKWARD, 1, 0, LIN_EXACT },
+      0,
+      LIN_PHASE_BACKWARD,
+      1,
+      0,
+      LIN_EXACT },
     { "two blocks overlap",
       "std.nn.loss::linear_cross_entropy",
       { { LIN_DTYPE_F32, { 16000, 64 } }, { LIN_DTYPE_F32, { 32000, 64 } } },
-      0, LIN_PHASE_INFERENCE, 1, (int64_t)4 * 8388 * 32000 + (int64_t)8 * 7612 * 32000,
+      0,
+      LIN_PHASE_INFERENCE,
+      1,
+      (int64_t)4 * 8388 * 32000 + (int64_t)8 * 7612 * 32000,
       LIN_BACKEND_MODELED },
     { "log-probabilities make the logits again in backward",
       "std.nn.loss::linear_token_log_probs",
       { { LIN_DTYPE_BF16, { 100, 64 } }, { LIN_DTYPE_BF16, { 1000, 64 } } },
-      0, LIN_PHASE_BACKWARD, 1, 100 * 1000 * 6 + 1000 * 64 * 6 + 4 * 1000 * 64 + 100 * 64 * 2,
+      0,
+      LIN_PHASE_BACKWARD,
+      1,
+      100 * 1000 * 6 + 1000 * 64 * 6 + 4 * 1000 * 64 + 100 * 64 * 2,
       LIN_BACKEND_MODELED },
     { "a vocabulary past the block has blocks of one row",
       "std.nn.loss::linear_token_log_probs",
       { { LIN_DTYPE_BF16, { 10, 1 } }, { LIN_DTYPE_BF16, { 300000000, 1 } } },
-      0, LIN_PHASE_INFERENCE, 1, (int64_t)10 * 300000000, LIN_BACKEND_MODELED },
+      0,
+      LIN_PHASE_INFERENCE,
+      1,
+      (int64_t)10 * 300000000,
+      LIN_BACKEND_MODELED },
 };
 
 static uint32_t fill_operands(lin_graph *graph, const operand_row *rows, lin_operand *out)
@@ -249,8 +288,7 @@ static uint32_t fill_operands(lin_graph *graph, const operand_row *rows, lin_ope
         operand->elements = lin_expr_int(graph->exprs, 1);
         for (; operand->rank < 4 && rows[count].shape[operand->rank] != 0; operand->rank++) {
             shape[operand->rank] = lin_expr_int(graph->exprs, rows[count].shape[operand->rank]);
-            operand->elements =
-                lin_expr_mul(graph->exprs, operand->elements, shape[operand->rank]);
+            operand->elements = lin_expr_mul(graph->exprs, operand->elements, shape[operand->rank]);
         }
     }
     return count;
@@ -310,35 +348,94 @@ static const struct runtime_case {
     lin_confidence context_confidence, cublas_confidence;
     linnet_status expect;
 } runtime_cases[] = {
-    { "inference on one device", { .context_bytes = -1 },
-      621 * MIB, 74 * MIB, 32 * MIB, LIN_ESTIMATED, LIN_ESTIMATED, LINNET_OK },
-    { "training on one device", { .context_bytes = -1, .training = true },
-      621 * MIB, 146 * MIB, 32 * MIB, LIN_ESTIMATED, LIN_ESTIMATED, LINNET_OK },
-    { "a context of the caller's", { .context_bytes = 438 * MIB },
-      438 * MIB, 74 * MIB, 32 * MIB, LIN_BACKEND_MODELED, LIN_ESTIMATED, LINNET_OK },
-    { "no context at all", { .context_bytes = 0 },
-      0, 74 * MIB, 32 * MIB, LIN_BACKEND_MODELED, LIN_ESTIMATED, LINNET_OK },
-    { "a workspace string", { .context_bytes = -1, .cublas_workspace_config = ":4096:2:16:8" },
-      621 * MIB, 74 * MIB, (4096 * 2 + 16 * 8) * 1024, LIN_ESTIMATED, LIN_BACKEND_MODELED,
+    { "inference on one device",
+      { .context_bytes = -1 },
+      621 * MIB,
+      74 * MIB,
+      32 * MIB,
+      LIN_ESTIMATED,
+      LIN_ESTIMATED,
+      LINNET_OK },
+    { "training on one device",
+      { .context_bytes = -1, .training = true },
+      621 * MIB,
+      146 * MIB,
+      32 * MIB,
+      LIN_ESTIMATED,
+      LIN_ESTIMATED,
+      LINNET_OK },
+    { "a context of the caller's",
+      { .context_bytes = 438 * MIB },
+      438 * MIB,
+      74 * MIB,
+      32 * MIB,
+      LIN_BACKEND_MODELED,
+      LIN_ESTIMATED,
+      LINNET_OK },
+    { "no context at all",
+      { .context_bytes = 0 },
+      0,
+      74 * MIB,
+      32 * MIB,
+      LIN_BACKEND_MODELED,
+      LIN_ESTIMATED,
+      LINNET_OK },
+    { "a workspace string",
+      { .context_bytes = -1, .cublas_workspace_config = ":4096:2:16:8" },
+      621 * MIB,
+      74 * MIB,
+      (4096 * 2 + 16 * 8) * 1024,
+      LIN_ESTIMATED,
+      LIN_BACKEND_MODELED,
       LINNET_OK },
     { "a workspace string that asks for none",
       { .context_bytes = -1, .cublas_workspace_config = ":0:0" },
-      621 * MIB, 74 * MIB, 0, LIN_ESTIMATED, LIN_BACKEND_MODELED, LINNET_OK },
+      621 * MIB,
+      74 * MIB,
+      0,
+      LIN_ESTIMATED,
+      LIN_BACKEND_MODELED,
+      LINNET_OK },
     { "an empty workspace string is none",
       { .context_bytes = -1, .cublas_workspace_config = "" },
-      621 * MIB, 74 * MIB, 32 * MIB, LIN_ESTIMATED, LIN_ESTIMATED, LINNET_OK },
+      621 * MIB,
+      74 * MIB,
+      32 * MIB,
+      LIN_ESTIMATED,
+      LIN_ESTIMATED,
+      LINNET_OK },
     { "a workspace string without a colon",
       { .context_bytes = -1, .cublas_workspace_config = "4096:2" },
-      0, 0, 0, LIN_EXACT, LIN_EXACT, LINNET_ERROR_ARGUMENT },
+      0,
+      0,
+      0,
+      LIN_EXACT,
+      LIN_EXACT,
+      LINNET_ERROR_ARGUMENT },
     { "a workspace string without a count",
       { .context_bytes = -1, .cublas_workspace_config = ":4096" },
-      0, 0, 0, LIN_EXACT, LIN_EXACT, LINNET_ERROR_ARGUMENT },
+      0,
+      0,
+      0,
+      LIN_EXACT,
+      LIN_EXACT,
+      LINNET_ERROR_ARGUMENT },
     { "a workspace string with a sign",
       { .context_bytes = -1, .cublas_workspace_config = ":-1:2" },
-      0, 0, 0, LIN_EXACT, LIN_EXACT, LINNET_ERROR_ARGUMENT },
+      0,
+      0,
+      0,
+      LIN_EXACT,
+      LIN_EXACT,
+      LINNET_ERROR_ARGUMENT },
     { "a workspace string past 64 bits",
       { .context_bytes = -1, .cublas_workspace_config = ":9223372036854775807:2" },
-      0, 0, 0, LIN_EXACT, LIN_EXACT, LINNET_ERROR_ARGUMENT },
+      0,
+      0,
+      0,
+      LIN_EXACT,
+      LIN_EXACT,
+      LINNET_ERROR_ARGUMENT },
 };
 
 static void test_runtime(void **state)
@@ -398,10 +495,13 @@ static void test_names(void **state)
     assert_false(lin_backend_find("", &backend));
 }
 
-#define ROWS(function, cases)                                                              \
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++)                                          \
-        tests[count++] = (struct CMUnitTest){ .name = cases[i].name, .test_func = function, \
-                                              .initial_state = (void *)(uintptr_t)&cases[i] }
+#define ROWS(function, cases)                             \
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)         \
+        tests[count++] = (struct CMUnitTest)              \
+        {                                                 \
+            .name = cases[i].name, .test_func = function, \
+            .initial_state = (void *)(uintptr_t)&cases[i] \
+        }
 
 int main(void)
 {

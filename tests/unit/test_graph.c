@@ -33,28 +33,86 @@ static const struct lifetime_case {
     uint32_t count;
     lin_lifetime expect[MAX];
 } lifetime_cases[] = {
-    { "an input lives to the end", 1, 3, { { NONE, NONE, false } }, { { { 1 }, 0 } }, 0, 1,
+    { "an input lives to the end",
+      1,
+      3,
+      { { NONE, NONE, false } },
+      { { { 1 }, 0 } },
+      0,
+      1,
       { { 0, 0, 3 } } },
-    { "a result nobody reads lives in its step", 1, 3, { { 1, NONE, false } }, { { { 0 }, 0 } }, 0,
-      1, { { 0, 1, 2 } } },
-    { "a result lives to its last reader", 1, 4, { { 0, NONE, false } },
-      { { { 0 }, 0 }, { { 1 }, 0 }, { { 1 }, 0 } }, 0, 1, { { 0, 0, 3 } } },
-    { "a view keeps its owner alive", 2, 4, { { 0, NONE, false }, { 1, 0, false } },
-      { { { 0 }, 0 }, { { 1 }, 0 }, { { 0 }, 0 }, { { 2 }, 0 } }, 0, 1, { { 0, 0, 4 } } },
-    { "an output lives to the end", 1, 4, { { 1, NONE, false } }, { { { 0 }, 0 } }, 1, 1,
-      { { 0, 1, 4 } } },
-    { "a view that is the output keeps its owner to the end", 2, 4,
-      { { 0, NONE, false }, { 1, 0, false } }, { { { 0 }, 0 }, { { 1 }, 0 } }, 2, 1,
+    { "a result nobody reads lives in its step",
+      1,
+      3,
+      { { 1, NONE, false } },
+      { { { 0 }, 0 } },
+      0,
+      1,
+      { { 0, 1, 2 } } },
+    { "a result lives to its last reader",
+      1,
+      4,
+      { { 0, NONE, false } },
+      { { { 0 }, 0 }, { { 1 }, 0 }, { { 1 }, 0 } },
+      0,
+      1,
+      { { 0, 0, 3 } } },
+    { "a view keeps its owner alive",
+      2,
+      4,
+      { { 0, NONE, false }, { 1, 0, false } },
+      { { { 0 }, 0 }, { { 1 }, 0 }, { { 0 }, 0 }, { { 2 }, 0 } },
+      0,
+      1,
       { { 0, 0, 4 } } },
-    { "persistent owners are not listed", 2, 2, { { NONE, NONE, true }, { 0, 0, false } },
-      { { { 1 }, 0 }, { { 2 }, 0 } }, 0, 0, { { 0 } } },
-    { "reading inside index notation counts", 1, 4, { { 0, NONE, false } },
-      { { { 0 }, 0 }, { { 0 }, 0 }, { { 0 }, 1 } }, 0, 1, { { 0, 0, 3 } } },
-    { "an entry without steps holds its inputs for a moment", 1, 0, { { NONE, NONE, false } },
-      { { { 0 }, 0 } }, 1, 1, { { 0, 0, 1 } } },
-    { "owners come by id", 3, 3,
+    { "an output lives to the end",
+      1,
+      4,
+      { { 1, NONE, false } },
+      { { { 0 }, 0 } },
+      1,
+      1,
+      { { 0, 1, 4 } } },
+    { "a view that is the output keeps its owner to the end",
+      2,
+      4,
+      { { 0, NONE, false }, { 1, 0, false } },
+      { { { 0 }, 0 }, { { 1 }, 0 } },
+      2,
+      1,
+      { { 0, 0, 4 } } },
+    { "persistent owners are not listed",
+      2,
+      2,
+      { { NONE, NONE, true }, { 0, 0, false } },
+      { { { 1 }, 0 }, { { 2 }, 0 } },
+      0,
+      0,
+      { { 0 } } },
+    { "reading inside index notation counts",
+      1,
+      4,
+      { { 0, NONE, false } },
+      { { { 0 }, 0 }, { { 0 }, 0 }, { { 0 }, 1 } },
+      0,
+      1,
+      { { 0, 0, 3 } } },
+    { "an entry without steps holds its inputs for a moment",
+      1,
+      0,
+      { { NONE, NONE, false } },
+      { { { 0 }, 0 } },
+      1,
+      1,
+      { { 0, 0, 1 } } },
+    { "owners come by id",
+      3,
+      3,
       { { NONE, NONE, false }, { 1, NONE, false }, { 0, NONE, false } },
-      { { { 1 }, 0 }, { { 3 }, 0 } }, 0, 3, { { 0, 0, 3 }, { 1, 1, 2 }, { 2, 0, 2 } } },
+      { { { 1 }, 0 }, { { 3 }, 0 } },
+      0,
+      3,
+      { { 0, 0, 3 }, { 1, 1, 2 }, { 2, 0, 2 } } },
 };
 
 static void add_object(lin_graph *graph, const object_row *row)
@@ -219,10 +277,13 @@ static void test_check(void **state)
     lin_graph_free(graph);
 }
 
-#define ROWS(function, cases)                                                              \
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++)                                          \
-        tests[count++] = (struct CMUnitTest){ .name = cases[i].name, .test_func = function, \
-                                              .initial_state = (void *)(uintptr_t)&cases[i] }
+#define ROWS(function, cases)                             \
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)         \
+        tests[count++] = (struct CMUnitTest)              \
+        {                                                 \
+            .name = cases[i].name, .test_func = function, \
+            .initial_state = (void *)(uintptr_t)&cases[i] \
+        }
 
 int main(void)
 {

@@ -317,6 +317,9 @@ static void test_generic_backend(void **state)
     const lin_component *last = &answer->components[answer->component_count - 1];
     assert_false(last->known);
     assert_int_equal(last->confidence, LIN_UNKNOWN);
+    assert_null(find(answer, "Backend workspace"));
+    assert_int_equal(answer->peaks.expected, answer->peaks.graph);
+    assert_int_equal(answer->unknown_count, 1);
     lin_answer_free(answer);
     lin_memory_free(memory);
 }

@@ -1,187 +1,272 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The shipped sources against their description: every standard module and model checks without a
- * finding, and has the parameters (models.md) and steps (models.md 1.6, tracing.md 16) it should.
+/*
+ * The shipped models, traced: step counts (models.md 1.6, tracing.md 16), where the peak is and
+ * what is live there, and parameter counts. The peak is found here by adding up lifetimes, step by
+ * step.
  */
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-#include <string.h>
-
-#include "source/source.h"
 #include "trace/trace.h"
 #include "zoo/zoo.h"
 
-static lin_source_settings source_settings(void)
-{
-    return (lin_source_settings){ .allocator = lin_default_allocator };
-}
-
 static lin_source *open_model(const char *name)
 {
-    const lin_source_settings with = source_settings();
+    const lin_source_settings settings = { .allocator = lin_default_allocator,
+                                           .limits = lin_lang_default_limits,
+                                           .file_bytes = 16 << 20 };
     lin_source *source = NULL;
     linnet_error err = { 0 };
-    linnet_status status = lin_source_open(&with, name, NULL, &source, &err);
-    if (status != LINNET_OK)
-        print_message("%s: %s\n", name, err.message);
-    assert_int_equal(status, LINNET_OK);
+    if (lin_source_open(&settings, name, NULL, &source, &err) != LINNET_OK)
+        fail_msg("%s: %s:%u: %s", name, err.source, err.line, err.message);
     return source;
 }
 
-/* ---- no findings ---- */
+/* ---- graphs ---- */
 
-static void assert_nothing_found(const lin_diagnostics *diagnostics)
+/* Steps of the decoder's entries: L layers, `tables` steps of rotary tables. */
+#define FORWARD(layers, tables) ((layers) * (39 + (tables)) + 6)
+#define DECODE(layers, tables) ((layers) * (47 + (tables)) + 5)
+#define DECODE_ROWS(layers, tables) ((layers) * (43 + (tables)) + 5)
+#define LOSS_PACKED(layers, tables) ((layers) * (41 + (tables)) + 5)
+
+/* Without a bindings file, as published: nothing tied, no biases. */
+static const struct graph_case {
+    const char *name;
+    const char *model, *entry;
+    int64_t batch, context; /* 0: not given */
+    int64_t processes;      /* 0: one */
+    uint32_t steps;
+    int32_t peak_step; /* -1: not looked at */
+    const char *label, *scope;
+    int64_t activations; /* live bytes there; 0: not looked at */
+} graph_cases[] = {
+    { "TinyLlama forward, batch 1", "tinyllama-1.1b-chat", "forward", 1, 2048, 0, FORWARD(22, 7),
+      1015, "linear", "lm_head", 139468800 },
+    { "TinyLlama forward, batch 8", "tinyllama-1.1b-chat", "forward", 8, 2048, 0, 1018, 1015,
+      "linear", "lm_head", 1115750400 },
+    { "TinyLlama decode", "tinyllama-1.1b-chat", "decode", 32, 4096, 0, DECODE(22, 7), 6, "cast",
+      "layers.0.attention", 2883712 },
+    { "TinyLlama decode_rows", "tinyllama-1.1b-chat", "decode_rows", 32, 4096, 0,
+      DECODE_ROWS(22, 7), 6, "cast", "layers.0.attention", 2883840 },
+    { "TinyLlama loss_packed", "tinyllama-1.1b-chat", "loss_packed", 1, 4096, 0, LOSS_PACKED(22, 7),
+      -1, NULL, NULL, 0 },
+    /* tokens 32 KiB + hidden 64 MiB + logits 2004 MiB */
+    { "Llama 3.1 8B forward", "llama-3.1-8b-instruct", "forward", 1, 8192, 0, FORWARD(32, 11), 1603,
+      "linear", "lm_head", 2168487936 },
+    { "Llama 3.1 8B decode", "llama-3.1-8b-instruct", "decode", 16, 8192, 0, DECODE(32, 11), 10,
+      "cast", "layers.0.attention", 10747968 },
+    { "Llama 3.1 8B decode_rows", "llama-3.1-8b-instruct", "decode_rows", 16, 8192, 0,
+      DECODE_ROWS(32, 11), 10, "cast", "layers.0.attention", 10748032 },
+    { "Llama 3.1 8B decode_rows peaks at the head when the batch is large", "llama-3.1-8b-instruct",
+      "decode_rows", 62, 8192, 0, 1733, 1731, "linear", "lm_head", 16412144 },
+    { "Llama 3.1 8B loss_packed", "llama-3.1-8b-instruct", "loss_packed", 1, 2048, 0,
+      LOSS_PACKED(32, 11), -1, NULL, NULL, 0 },
+    { "Llama 3.1 8B decode, two shards", "llama-3.1-8b-instruct", "decode", 16, 8192, 2, 1861, 10,
+      "cast", "layers.0.attention", 10747968 },
+    { "Llama 3.1 8B forward, two shards", "llama-3.1-8b-instruct", "forward", 1, 8192, 2, 1606,
+      1604, "all_gather", "", 3152052224 },
+    { "Qwen2.5 0.5B forward", "qwen2.5-0.5b-instruct", "forward", 4, 4096, 0, FORWARD(24, 7), 1107,
+      "linear", "lm_head", 5008064512 },
+    { "Qwen2.5 0.5B loss_packed", "qwen2.5-0.5b-instruct", "loss_packed", 1, 4096, 0,
+      LOSS_PACKED(24, 7), -1, NULL, NULL, 0 },
+    { "SmolLM2 forward", "smollm2-1.7b-instruct", "forward", 1, 2048, 0, FORWARD(24, 7), -1, NULL,
+      NULL, 0 },
+    { "Mistral forward", "mistral-7b-instruct-v0.3", "forward", 1, 2048, 0, FORWARD(32, 7), -1,
+      NULL, NULL, 0 },
+    { "Mistral decode", "mistral-7b-instruct-v0.3", "decode", 1, 2048, 0, DECODE(32, 7), -1, NULL,
+      NULL, 0 },
+    { "GPT-2 forward", "gpt2", "forward", 8, 1024, 0, 318, 317, "comprehension", "", 1672019968 },
+    { "BERT forward is 20 L + 7", "bert-base-uncased", "forward", 1, 128, 0, 20 * 12 + 7, -1, NULL,
+      NULL, 0 },
+    { "MiniLM is a small BERT", "all-MiniLM-L6-v2", "forward", 1, 128, 0, 20 * 6 + 7, -1, NULL,
+      NULL, 0 },
+};
+
+static int64_t value_of(const lin_traced *traced, lin_expr e)
 {
-    lin_text text;
-    lin_text_init(&text, &lin_default_allocator);
-    lin_diagnostics_print(&text, diagnostics, false);
-    if (text.length > 0)
-        print_message("%s\n", lin_text_data(&text));
-    assert_int_equal(text.length, 0);
-    lin_text_free(&text);
+    int64_t symbols[LIN_ROLE_COUNT], value = -1;
+    for (int role = 0; role < LIN_ROLE_COUNT; role++)
+        symbols[role] = traced->role_value[role] < 0 ? 1 : traced->role_value[role];
+    assert_true(lin_expr_evaluate(traced->graph->exprs, e, symbols, &value));
+    return value;
 }
 
-static void test_checks(void **state)
+/* The first step with the most live bytes. */
+static int32_t find_peak(const lin_traced *traced, int64_t *out_bytes)
 {
-    const lin_zoo_file *file = *state;
-    const lin_source_settings with = source_settings();
-    lin_diagnostics diagnostics;
-    lin_source *source = NULL;
+    lin_graph *graph = traced->graph;
+    uint32_t count = 0;
+    const lin_lifetime *lifetimes = lin_graph_lifetimes(&graph->arena, graph, &count);
+    int64_t *change = calloc(graph->steps.count + 1, sizeof *change);
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t bytes = value_of(traced, graph->objects.items[lifetimes[i].object].bytes);
+        change[lifetimes[i].first_step] += bytes;
+        change[lifetimes[i].end_step] -= bytes;
+    }
+    int64_t live = 0;
+    int32_t peak = 0;
+    *out_bytes = 0;
+    for (uint32_t k = 0; k < graph->steps.count; k++) {
+        live += change[k];
+        if (live > *out_bytes) {
+            *out_bytes = live;
+            peak = (int32_t)k;
+        }
+    }
+    free(change);
+    return peak;
+}
+
+static void assert_sound(const lin_traced *traced)
+{
+    char why[128] = "";
+    if (!lin_graph_check(traced->graph, why, sizeof why))
+        fail_msg("%s", why);
+}
+
+static void test_graph(void **state)
+{
+    const struct graph_case *row = *state;
+    lin_source *source = open_model(row->model);
+    const lin_trace_settings settings = {
+        .entry = row->entry,
+        .role_given = { row->batch > 0, row->context > 0, false },
+        .role_value = { row->batch, row->context, 0 },
+        .numerics = LIN_NUMERICS_FAST,
+        .no_bindings = true,
+        .processes = row->processes > 0 ? row->processes : 1,
+    };
+    lin_traced traced;
     linnet_error err = { 0 };
-    lin_diagnostics_init(&diagnostics, &lin_default_allocator, 100);
-    linnet_status status =
-        lin_source_parse(&with, file->text, file->length, file->path, &diagnostics, &source, &err);
-    assert_nothing_found(&diagnostics);
-    assert_int_equal(status, LINNET_OK);
+    if (lin_trace(source, &settings, &lin_default_allocator, &traced, &err) != LINNET_OK)
+        fail_msg("%s:%u: %s", err.source, err.line, err.message);
+    assert_sound(&traced);
+    assert_int_equal(traced.graph->steps.count, row->steps);
+    int64_t bytes = 0;
+    int32_t peak = find_peak(&traced, &bytes);
+    if (row->peak_step >= 0) {
+        const lin_step *step = &traced.graph->steps.items[peak];
+        assert_int_equal(peak, row->peak_step);
+        assert_string_equal(step->label, row->label);
+        assert_string_equal(step->scope, row->scope);
+        assert_int_equal(bytes, row->activations);
+    }
+    lin_graph_free(traced.graph);
     lin_source_free(source);
-    lin_diagnostics_free(&diagnostics);
 }
 
 /* ---- parameters ---- */
 
 static const struct count_case {
     const char *name;
-    int64_t bound, unbound; /* with the card's bindings and without */
+    const char *model;
+    bool no_bindings;
+    int64_t parameters;
 } count_cases[] = {
-    { "llama-3.1-8b-instruct", 8030261248, 8030261248 },
-    { "tinyllama-1.1b-chat", 1100048384, 1100048384 },
-    { "smollm2-1.7b-instruct", 1711376384, 1812039680 }, /* tied */
-    { "mistral-7b-instruct-v0.3", 7248023552, 7248023552 },
-    { "qwen2.5-0.5b-instruct", 494032768, 630139776 }, /* tied, with biases */
-    { "qwen3-4b", 4022468096, 4411424256 },
-    { "qwen3-8b", 8190735360, 8190735360 },
-    { "phi-3-mini-4k-instruct", 3821079552, 3821079552 },
-    { "gpt2", 124439808, 124439808 },
-    { "bert-base-uncased", 109482240, 109398528 },
-    { "roberta-base", 124645632, 124561920 },
-    { "all-MiniLM-L6-v2", 22713216, 22692096 },
-    { "vit-base-patch16-224", 86567656, 86483712 },
+    { "Llama 3.1 8B has 8,030,261,248 parameters", "llama-3.1-8b-instruct", false, 8030261248 },
+    { "TinyLlama has 1,100,048,384", "tinyllama-1.1b-chat", false, 1100048384 },
+    { "SmolLM2 has 1,711,376,384, its head tied", "smollm2-1.7b-instruct", false, 1711376384 },
+    { "Mistral has 7,248,023,552", "mistral-7b-instruct-v0.3", false, 7248023552 },
+    { "Qwen2.5 has 494,032,768, tied and with biases", "qwen2.5-0.5b-instruct", false, 494032768 },
+    { "Qwen2.5 without bindings has 630,139,776", "qwen2.5-0.5b-instruct", true, 630139776 },
+    { "Qwen3 8B has 8,190,735,360", "qwen3-8b", false, 8190735360 },
+    { "Qwen3 4B has 4,022,468,096", "qwen3-4b", false, 4022468096 },
+    { "Phi-3 mini has 3,821,079,552", "phi-3-mini-4k-instruct", false, 3821079552 },
+    { "GPT-2 has 124,439,808", "gpt2", false, 124439808 },
+    { "BERT base has 109,482,240", "bert-base-uncased", false, 109482240 },
+    { "RoBERTa base has 124,645,632", "roberta-base", false, 124645632 },
+    { "MiniLM has 22,713,216", "all-MiniLM-L6-v2", false, 22713216 },
+    { "ViT base has 86,567,656", "vit-base-patch16-224", false, 86567656 },
 };
 
-static void test_parameters(void **state)
+static void test_count(void **state)
 {
-    const struct count_case *c = *state;
-    lin_source *source = open_model(c->name);
+    const struct count_case *row = *state;
+    lin_source *source = open_model(row->model);
+    int64_t parameters = 0;
     linnet_error err = { 0 };
-    int64_t bound = 0, unbound = 0;
-    assert_int_equal(
-        lin_trace_count_parameters(source, false, &lin_default_allocator, &bound, &err), LINNET_OK);
-    assert_int_equal(
-        lin_trace_count_parameters(source, true, &lin_default_allocator, &unbound, &err),
-        LINNET_OK);
-    assert_int_equal(bound, c->bound);
-    assert_int_equal(unbound, c->unbound);
+    if (lin_trace_count_parameters(source, row->no_bindings, &lin_default_allocator, &parameters,
+                                   &err) != LINNET_OK)
+        fail_msg("%s", err.message);
+    assert_int_equal(parameters, row->parameters);
     lin_source_free(source);
 }
 
-/* ---- steps ---- */
+/* ---- every entry ---- */
 
-enum { UNSET = 0 };
-
-static const struct step_case {
-    const char *sentence, *name, *entry;
-    int64_t size[LIN_ROLE_COUNT]; /* batch, context, cache; UNSET: not given */
-    const char *generic;          /* one generic more, set to 2; NULL: none */
-    uint32_t steps;
-} step_cases[] = {
-    /* clang-format off */
-    { "llama 8b forward: 32 (39 + 11) + 6",  "llama-3.1-8b-instruct", "forward",     { 1, 8192, UNSET }, NULL, 1606 },
-    { "llama 8b decode: 32 (47 + 11) + 5",   "llama-3.1-8b-instruct", "decode",      { 16, UNSET, 8192 }, NULL, 1861 },
-    { "llama 8b decode_rows: 32 (43 + 11) + 5", "llama-3.1-8b-instruct", "decode_rows", { 16, UNSET, 8192 }, NULL, 1733 },
-    { "llama 8b loss: 32 (41 + 11) + 5",     "llama-3.1-8b-instruct", "loss_packed", { UNSET, 4096, UNSET }, NULL, 1669 },
-    { "tinyllama forward: 22 (39 + 7) + 6",  "tinyllama-1.1b-chat",   "forward",     { 8, 2048, UNSET }, NULL, 1018 },
-    { "tinyllama decode: 22 (47 + 7) + 5",   "tinyllama-1.1b-chat",   "decode",      { 32, UNSET, 4096 }, NULL, 1193 },
-    { "tinyllama decode_rows: 22 (43 + 7) + 5", "tinyllama-1.1b-chat", "decode_rows", { 32, UNSET, 4096 }, NULL, 1105 },
-    { "tinyllama loss: 22 (41 + 7) + 5",     "tinyllama-1.1b-chat",   "loss_packed", { UNSET, 8192, UNSET }, NULL, 1061 },
-    { "qwen2.5 forward: 24 (39 + 7) + 6",    "qwen2.5-0.5b",          "forward",     { 4, 4096, UNSET }, NULL, 1110 },
-    { "qwen2.5 loss: 24 (41 + 7) + 5",       "qwen2.5-0.5b",          "loss_packed", { UNSET, 8192, UNSET }, NULL, 1157 },
-    { "qwen3 forward: two norms a layer more", "qwen3-8b",            "forward",     { 1, 1024, UNSET }, NULL, 36 * (41 + 7) + 6 },
-    { "gpt2 forward: 12 * 26 + 6",           "gpt2",                  "forward",     { 8, 1024, UNSET }, NULL, 318 },
-    { "bert forward: 12 * 20 + 7",           "bert-base",             "forward",     { 1, 512, UNSET }, NULL, 247 },
-    { "roberta numbers positions from 2",    "roberta-base",          "forward",     { 1, 512, UNSET }, NULL, 249 },
-    { "minilm forward: 6 * 20 + 7",          "all-MiniLM-L6-v2",      "forward",     { 1, 128, UNSET }, NULL, 127 },
-    { "vit forward: 12 * 20 + 11",           "vit-base",              "forward",     { 1, UNSET, UNSET }, NULL, 251 },
-    { "llama next_token drops a reshape",    "tinyllama-1.1b-chat",   "next_token",  { 1, 64, UNSET }, NULL, 1017 },
-    { "llama prefill",                       "tinyllama-1.1b-chat",   "prefill",     { 2, 64, 128 }, NULL, 22 * (46 + 7) + 5 },
-    { "llama prefill_slots",                 "tinyllama-1.1b-chat",   "prefill_slots", { 2, 64, 128 }, "M", 22 * (41 + 7) + 5 },
-    { "llama prefill_packed",                "tinyllama-1.1b-chat",   "prefill_packed", { 2, 64, 128 }, NULL, 22 * (43 + 7) + 6 },
-    { "llama generate unrolls its steps",    "tinyllama-1.1b-chat",   "generate",    { 2, UNSET, 128 }, "Steps", 2 * (1193 + 5) + 1 },
-    /* clang-format on */
-};
-
-static void test_steps(void **state)
+static void trace_entry(const lin_source *source, const char *entry, lin_numerics numerics)
 {
-    const struct step_case *c = *state;
-    const lin_setting generic = { .name = c->generic, .integer = 2 };
-    lin_trace_settings with = { .entry = c->entry,
-                                .binds = &generic,
-                                .bind_count = c->generic != NULL,
-                                .numerics = LIN_NUMERICS_FAST,
-                                .processes = 1 };
-    for (int role = 0; role < LIN_ROLE_COUNT; role++) {
-        with.role_given[role] = c->size[role] != UNSET;
-        with.role_value[role] = c->size[role];
-    }
-    lin_source *source = open_model(c->name);
-    lin_traced traced = { 0 };
+    static const lin_setting binds[] = { { .name = "M", .integer = 2 },
+                                         { .name = "Steps", .integer = 3 },
+                                         { .name = "MaxNew", .integer = 3 } };
+    lin_trace_settings settings = { .entry = entry,
+                                    .role_given = { true, true, true },
+                                    .role_value = { 2, 16, 32 },
+                                    .numerics = numerics,
+                                    .processes = 1 };
+    lin_traced traced;
     linnet_error err = { 0 };
-    linnet_status status = lin_trace(source, &with, &lin_default_allocator, &traced, &err);
-    if (status != LINNET_OK)
-        print_message("%s\n", err.message);
-    assert_int_equal(status, LINNET_OK);
-    assert_int_equal(traced.graph->steps.count, c->steps);
+    const lin_block *root;
+    const lin_function *function;
+    assert_int_equal(lin_trace_find_entry(source, NULL, entry, &root, &function, &err), LINNET_OK);
+    lin_setting own[ARRAY_LEN(binds)];
+    for (uint32_t i = 0; i < function->generics.count; i++)
+        for (size_t k = 0; k < ARRAY_LEN(binds); k++)
+            if (strcmp(binds[k].name, lin_names_text(source->program->names,
+                                                     function->generics.items[i].name)) == 0)
+                own[settings.bind_count++] = binds[k];
+    settings.binds = own;
+    if (lin_trace(source, &settings, &lin_default_allocator, &traced, &err) != LINNET_OK)
+        fail_msg("%s, %s: %s:%u: %s", source->name, entry, err.source, err.line, err.message);
+    assert_sound(&traced);
+    assert_true(traced.graph->steps.count > 0);
     lin_graph_free(traced.graph);
-    lin_source_free(source);
 }
 
-enum { MAX_TESTS = 128 };
-
-static void add(struct CMUnitTest *tests, size_t *count, const char *name, CMUnitTestFunction run,
-                const void *row)
+static void test_every_entry(void **state)
 {
-    assert_true(*count < MAX_TESTS);
-    tests[(*count)++] = (struct CMUnitTest){ .name = name,
-                                             .test_func = run,
-                                             .initial_state = (void *)(uintptr_t)row };
+    (void)state;
+    for (uint32_t m = 0; m < lin_zoo_model_count(); m++) {
+        const lin_zoo_model *model = lin_zoo_model_at(m);
+        if (!model->card)
+            continue;
+        lin_source *source = open_model(model->name);
+        const lin_block *root = NULL;
+        const lin_function *first;
+        assert_int_equal(lin_trace_find_entry(source, NULL, NULL, &root, &first, NULL), LINNET_OK);
+        for (uint32_t i = 0; i < root->method_count; i++) {
+            if (root->methods[i]->kind != LIN_FUNCTION_ENTRY)
+                continue;
+            const char *name = lin_names_text(source->program->names, root->methods[i]->name);
+            trace_entry(source, name, LIN_NUMERICS_FAST);
+            trace_entry(source, name, LIN_NUMERICS_EXACT);
+        }
+        lin_source_free(source);
+    }
 }
+
+#define ROWS(function, cases)                             \
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)         \
+        tests[count++] = (struct CMUnitTest)              \
+        {                                                 \
+            .name = cases[i].name, .test_func = function, \
+            .initial_state = (void *)(uintptr_t)&cases[i] \
+        }
 
 int main(void)
 {
-    static struct CMUnitTest tests[MAX_TESTS];
+    struct CMUnitTest tests[64];
     size_t count = 0;
-    for (uint32_t i = 0; i < lin_zoo_count(); i++) {
-        const lin_zoo_file *file = lin_zoo_at(i);
-        if (strstr(file->path, ".linnet") != NULL)
-            add(tests, &count, file->path, test_checks, file);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(count_cases); i++)
-        add(tests, &count, count_cases[i].name, test_parameters, &count_cases[i]);
-    for (size_t i = 0; i < ARRAY_LEN(step_cases); i++)
-        add(tests, &count, step_cases[i].sentence, test_steps, &step_cases[i]);
+    ROWS(test_graph, graph_cases);
+    ROWS(test_count, count_cases);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_every_entry);
     return _cmocka_run_group_tests("models", tests, count, NULL, NULL);
 }

@@ -30,8 +30,8 @@ static const struct simplify_case {
       "reshape" },
     { "a broadcast to the same shape goes",
       HEAD "fn f<N: Dim>" VECTOR " { return exp(broadcast_to(x, [N])) }", "exp" },
-    { "a cast to the same dtype goes",
-      HEAD "fn f<N: Dim>" VECTOR " { return exp(cast<f32>(x)) }", "exp" },
+    { "a cast to the same dtype goes", HEAD "fn f<N: Dim>" VECTOR " { return exp(cast<f32>(x)) }",
+      "exp" },
     { "a cast to the same generic goes",
       HEAD "fn f<N: Dim, T: Float>(x: Tensor[N; T]) -> Tensor[N; T] { return exp(cast<T>(x)) }",
       "exp" },
@@ -85,8 +85,8 @@ static const struct simplify_case {
     /* 5: common subexpressions */
     { "equal operations are one", HEAD "fn f<N: Dim>" VECTOR " { return exp(x) + exp(x) }",
       "exp add" },
-    { "chains of them too",
-      HEAD "fn f<N: Dim>" VECTOR " { return exp(sin(x)) * exp(sin(x)) }", "sin exp mul" },
+    { "chains of them too", HEAD "fn f<N: Dim>" VECTOR " { return exp(sin(x)) * exp(sin(x)) }",
+      "sin exp mul" },
     { "another operand is another operation",
       HEAD "fn f<N: Dim>" VECTOR " { return exp(x) + exp(-x) }", "exp neg exp add" },
     { "another attribute is another operation",
@@ -121,8 +121,8 @@ static const struct simplify_case {
       "exp if (exp) add" },
 
     /* 6: dead code */
-    { "what nobody uses goes",
-      HEAD "fn f<N: Dim>" VECTOR " { let _ = exp(sin(x))\n return -x }", "neg" },
+    { "what nobody uses goes", HEAD "fn f<N: Dim>" VECTOR " { let _ = exp(sin(x))\n return -x }",
+      "neg" },
     { "a call that nobody uses goes",
       HEAD "fn g<N: Dim>" VECTOR " { return exp(x) }\n"
            "fn f<N: Dim>" VECTOR " { let _ = g(x)\n return -x }",
@@ -187,20 +187,19 @@ static void test_simplify(void **state)
 
 /* ---- state: the method `f` of the block `B` ---- */
 
-#define BLOCK(body)                                                                       \
-    HEAD "block B<N: Dim> { state s: Tensor[N; f32]\n state t: Tensor[N; f32]\n"          \
-         "fn get() -> Tensor[N; f32] { return exp(s) }\n"                                 \
-         "fn put(x: Tensor[N; f32]) -> Tensor[N; f32] { s = x\n return x }\n"             \
+#define BLOCK(body)                                                              \
+    HEAD "block B<N: Dim> { state s: Tensor[N; f32]\n state t: Tensor[N; f32]\n" \
+         "fn get() -> Tensor[N; f32] { return exp(s) }\n"                        \
+         "fn put(x: Tensor[N; f32]) -> Tensor[N; f32] { s = x\n return x }\n"    \
          "fn f(x: Tensor[N; f32]) -> Tensor[N; f32] { " body " } }"
 
 static const struct simplify_case state_cases[] = {
     { "two reads are one", BLOCK("return s + s"), "state.read add" },
-    { "not across a write of that state",
-      BLOCK("let a = s\n s = x\n return a + s"), "state.read state.write state.read add" },
-    { "across a write of another they are",
-      BLOCK("let a = s\n t = x\n return a + s"), "state.read state.write add" },
-    { "not across a call that writes",
-      BLOCK("let a = s\n let b = put(x)\n return a + s + b"),
+    { "not across a write of that state", BLOCK("let a = s\n s = x\n return a + s"),
+      "state.read state.write state.read add" },
+    { "across a write of another they are", BLOCK("let a = s\n t = x\n return a + s"),
+      "state.read state.write add" },
+    { "not across a call that writes", BLOCK("let a = s\n let b = put(x)\n return a + s + b"),
       "state.read call state.read add add" },
     { "not across a branch that writes",
       BLOCK("let a = s\n var k: i32 = 0\n while k < 3 { t = x\n s = x\n k = k + 1 }\n"
@@ -213,8 +212,7 @@ static const struct simplify_case state_cases[] = {
     { "a write stays although nobody reads", BLOCK("s = x\n return -x"), "state.write neg" },
     { "so does a call that writes", BLOCK("let _ = put(x)\n return -x"), "call neg" },
     { "calls that write are never merged", BLOCK("return put(x) + put(x)"), "call call add" },
-    { "a loop that writes stays",
-      BLOCK("static for i in 0..3 { s = s * 0.5 }\n return -x"),
+    { "a loop that writes stays", BLOCK("static for i in 0..3 { s = s * 0.5 }\n return -x"),
       "static_range (state.read const.float mul state.write) neg" },
 };
 
@@ -244,10 +242,13 @@ static void test_many(void **state)
     lin_source_free(source);
 }
 
-#define ROWS(function, cases)                                                              \
-    for (size_t i = 0; i < ARRAY_LEN(cases); i++)                                          \
-        tests[count++] = (struct CMUnitTest){ .name = cases[i].name, .test_func = function, \
-                                              .initial_state = (void *)(uintptr_t)&cases[i] }
+#define ROWS(function, cases)                             \
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++)         \
+        tests[count++] = (struct CMUnitTest)              \
+        {                                                 \
+            .name = cases[i].name, .test_func = function, \
+            .initial_state = (void *)(uintptr_t)&cases[i] \
+        }
 
 int main(void)
 {
