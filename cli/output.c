@@ -42,7 +42,7 @@ int cli_fail(const linnet_error *err)
     if (err->source[0] != '\0' && err->line != 0)
         fprintf(stderr, "linnet: %s:%u:%u: %s\n", err->source, err->line, err->column,
                 err->message);
-    else if (err->source[0] != '\0')
+    else if (err->source[0] != '\0' && strstr(err->message, err->source) == NULL)
         fprintf(stderr, "linnet: %s: %s\n", err->source, err->message);
     else
         fprintf(stderr, "linnet: %s\n", err->message);

@@ -148,8 +148,7 @@ linnet_status lin_plan_arena(const lin_buffer *buffers, uint32_t count,
     if (!sum_bytes(buffers, count, &plan.naive_bytes))
         return lin_fail(err, LINNET_ERROR_OVERFLOW,
                         "the buffers of the arena pass 2^63 - 1 bytes together");
-    linnet_status status =
-        plan_guarded(&scratch, buffers, count, effort, out_offsets, &plan, err);
+    linnet_status status = plan_guarded(&scratch, buffers, count, effort, out_offsets, &plan, err);
     lin_arena_free(&scratch);
     if (status == LINNET_OK)
         *out = plan;

@@ -23,8 +23,8 @@
 #include <string.h>
 
 enum {
-    FEW = 48,          /* overlaps sorted by insertion; measured: past about 50 the scan wins */
-    WORK_SHIFT = 5,    /* neighbours looked at for one unit of work */
+    FEW = 48,           /* overlaps sorted by insertion; measured: past about 50 the scan wins */
+    WORK_SHIFT = 5,     /* neighbours looked at for one unit of work */
     TREE_STACK = 2 * 32 /* two pending nodes a level */
 };
 
@@ -172,8 +172,8 @@ static void remember(lin_fit *fit, uint32_t buffer)
 {
     fit->stack[fit->stacked++] = span_of(fit, buffer);
     int32_t end = fit->buffers[buffer].end_step;
-    for (uint32_t node = fit->leaves + fit->leaf_of[buffer];
-         node > 0 && (fit->reach[node] < end); node /= 2)
+    for (uint32_t node = fit->leaves + fit->leaf_of[buffer]; node > 0 && (fit->reach[node] < end);
+         node /= 2)
         fit->reach[node] = end;
 }
 

@@ -12,11 +12,11 @@
  * as long as no unplaced one fits wholly below it: that one would have to fall into the gap first
  * (dominance).
  *
- *   capacity +------------------      A clique is a column. Every unplaced buffer that covers it has
- *            |       c c              a lowest possible begin, its head: the bottom, or for a blocked
- *            |   b b b b b            one the lowest top of what could come under it. Stacking them in
- *     bottom |     ------- a's top    order of their heads, h = max(h, head) + size, gives a height no
- *            | ####  ######           plan from here can beat: the one-machine bound of scheduling.
+ *   capacity +------------------      A clique is a column. Every unplaced buffer that covers it
+ * has |       c c              a lowest possible begin, its head: the bottom, or for a blocked | b
+ * b b b b            one the lowest top of what could come under it. Stacking them in bottom |
+ * ------- a's top    order of their heads, h = max(h, head) + size, gives a height no | #### ######
+ * plan from here can beat: the one-machine bound of scheduling.
  *            +------------------ clique
  *
  * Buffers that no unplaced one connects are packed apart, and a failure of one part is a failure of
@@ -270,13 +270,12 @@ static int32_t find_cut(const lin_pack *pack, const view *v)
 
 static bool can_stay(const lin_pack *pack, uint32_t item)
 {
-    return !is_blocked(pack, item) &&
-           pack->bottoms[item] < lowest(pack->tops, &pack->items[item]);
+    return !is_blocked(pack, item) && pack->bottoms[item] < lowest(pack->tops, &pack->items[item]);
 }
 
 /* The position in the slice of the item to decide next: the lowest, as the part is sorted; f->end
- * when none can stay. Deciding the tightest column first, or the items in their order, was tried and
- * packs far worse: low ones first keeps the plan dense. */
+ * when none can stay. Deciding the tightest column first, or the items in their order, was tried
+ * and packs far worse: low ones first keeps the plan dense. */
 static uint32_t choose(const lin_pack *pack, const frame *f)
 {
     uint32_t i = f->begin;
@@ -290,10 +289,8 @@ static uint32_t choose(const lin_pack *pack, const frame *f)
 static void push_part(lin_pack *pack, uint32_t begin, uint32_t end)
 {
     assert(pack->depth < 2 * (uint64_t)pack->count + 2);
-    pack->frames[pack->depth++] = (frame){ .state = TRY_PLACED,
-                                           .begin = begin,
-                                           .end = end,
-                                           .opened_at = pack->trail.count };
+    pack->frames[pack->depth++] =
+        (frame){ .state = TRY_PLACED, .begin = begin, .end = end, .opened_at = pack->trail.count };
 }
 
 static void swap(uint32_t *items, uint32_t a, uint32_t b)

@@ -19,7 +19,7 @@
 #include "graph/plan.h"
 
 enum {
-    FIRST_TRIES = 3, /* orders at one capacity in the first round */
+    FIRST_TRIES = 3,   /* orders at one capacity in the first round */
     TRIES_AN_ORDER = 5 /* later: as it is, then shuffled */
 };
 
@@ -27,7 +27,7 @@ enum {
 
 typedef enum order_key {
     BY_NOTHING,
-    BY_FIRST,      /* earliest first; all others largest first */
+    BY_FIRST, /* earliest first; all others largest first */
     BY_SIZE,
     BY_WIDTH,      /* cliques covered */
     BY_AREA,       /* size times width */
@@ -156,8 +156,8 @@ static void try_fits(search *s, lin_arena *arena)
     lin_plan_part *part = s->part;
     lin_buffer *buffers = LIN_NEW_ARRAY(arena, lin_buffer, part->count);
     for (uint32_t i = 0; i < part->count; i++)
-        buffers[i] = (lin_buffer){ part->items[i].size, part->items[i].first,
-                                   part->items[i].last + 1 };
+        buffers[i] =
+            (lin_buffer){ part->items[i].size, part->items[i].first, part->items[i].last + 1 };
     lin_fit fit;
     lin_fit_init(&fit, arena, buffers, part->count);
     for (size_t o = 0; o < ARRAY_LEN(orders) && part->height > part->target; o++) {
@@ -209,7 +209,8 @@ static lin_pack_result try_capacity(search *s, int64_t capacity, uint64_t patien
     return LIN_PACK_GAVE_UP;
 }
 
-/* Units of work to place every item once, without a step back: half the cells at each on average. */
+/* Units of work to place every item once, without a step back: half the cells at each on average.
+ */
 static uint64_t dive_work(const lin_plan_part *part)
 {
     uint64_t cells = 0;

@@ -79,8 +79,7 @@ static bool copy_object(copier *c, const json_t *value, lin_json *out)
     for (void *at = json_object_iter(object); at != NULL;
          at = json_object_iter_next(object, at), i++) {
         c->strings++;
-        keys[i] =
-            lin_arena_text(c->arena, json_object_iter_key(at), json_object_iter_key_len(at));
+        keys[i] = lin_arena_text(c->arena, json_object_iter_key(at), json_object_iter_key_len(at));
         if (keys[i] == NULL || !copy_value(c, json_object_iter_value(at), &items[i]))
             return false;
     }
@@ -143,8 +142,8 @@ static bool is_culprit(const document *d, const lin_pull *pull, lin_pull_event e
     int64_t integer;
     double real;
     if (event == LIN_PULL_NUMBER && pull->is_integer && !lin_pull_i64(pull, &integer)) {
-        lin_fail_at(err, LINNET_ERROR_FORMAT, place, NULL,
-                    "integer `%.*s` does not fit in 64 bits", shown, pull->value);
+        lin_fail_at(err, LINNET_ERROR_FORMAT, place, NULL, "integer `%.*s` does not fit in 64 bits",
+                    shown, pull->value);
         return true;
     }
     if (event == LIN_PULL_NUMBER && lin_parse_double(pull->value, pull->value_length, &real) &&
@@ -274,10 +273,10 @@ const lin_json *lin_json_get(const lin_json *object, const char *key)
 const char *lin_json_kind_name(lin_json_kind kind)
 {
     static const char *const names[] = {
-        [LIN_JSON_NULL] = "null",         [LIN_JSON_FALSE] = "false",
-        [LIN_JSON_TRUE] = "true",         [LIN_JSON_INTEGER] = "an integer",
-        [LIN_JSON_REAL] = "a number",     [LIN_JSON_STRING] = "a string",
-        [LIN_JSON_ARRAY] = "an array",    [LIN_JSON_OBJECT] = "an object",
+        [LIN_JSON_NULL] = "null",      [LIN_JSON_FALSE] = "false",
+        [LIN_JSON_TRUE] = "true",      [LIN_JSON_INTEGER] = "an integer",
+        [LIN_JSON_REAL] = "a number",  [LIN_JSON_STRING] = "a string",
+        [LIN_JSON_ARRAY] = "an array", [LIN_JSON_OBJECT] = "an object",
     };
     return names[kind];
 }

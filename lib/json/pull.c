@@ -303,7 +303,9 @@ static lin_pull_event read_word(lin_pull *pull, linnet_error *err)
     static const struct {
         const char *word;
         lin_pull_event event;
-    } words[] = { { "true", LIN_PULL_TRUE }, { "false", LIN_PULL_FALSE }, { "null", LIN_PULL_NULL } };
+    } words[] = { { "true", LIN_PULL_TRUE },
+                  { "false", LIN_PULL_FALSE },
+                  { "null", LIN_PULL_NULL } };
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         uint64_t length = strlen(words[i].word);
         if (length <= pull->length - pull->position &&

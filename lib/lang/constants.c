@@ -325,6 +325,23 @@ static void check_annotation(checker *c, const ast_expr *e, const lin_type *anno
         report(c, e->span, "E2105", "this value does not fit in `%s`", type_text(c, annotation));
 }
 
+/* True when the parser reported something in the arithmetic of `e`. */
+static bool is_broken(const ast_expr *e)
+{
+    switch (e->kind) {
+    case AST_ERROR:
+        return true;
+    case AST_PAREN:
+        return is_broken(e->as.inner);
+    case AST_UNARY:
+        return is_broken(e->as.unary.operand);
+    case AST_BINARY:
+        return is_broken(e->as.binary.left) || is_broken(e->as.binary.right);
+    default:
+        return false;
+    }
+}
+
 void resolve_constant(checker *c, decl *d)
 {
     const scope s = scope_of(d);
@@ -347,7 +364,7 @@ void resolve_constant(checker *c, decl *d)
         return;
     }
     if (value->kind == LIN_TYPE_ERROR && errors == c->diagnostics->error_count &&
-        d->item->value->kind != AST_ERROR)
+        !is_broken(d->item->value))
         report(c, d->item->value->span, "E2123",
                "a constant without a type is a compile-time integer");
     d->constant.type = value;

@@ -34,6 +34,7 @@ typedef struct family_reader {
     const char *program;      /* in the zoo: "models/llama.linnet" */
     const char *title;        /* for people, or "" */
     const char *root, *entry; /* NULL: found by rule */
+    bool head_is_embedding; /* by the program itself (GPT-2), so that no binding ties them */
     LIN_LIST(lin_setting) settings;
     LIN_LIST(lin_weight_binding) bindings;
     LIN_LIST(lin_weight_storage) storage;

@@ -169,6 +169,55 @@ static linnet_status read_open(lin_arena *arena, int file, const char *path, uin
     return read_all(arena, file, path, (uint64_t)info.st_size, limit, out_text, out_length, err);
 }
 
+linnet_status lin_file_open(const char *path, lin_file *out, linnet_error *err)
+{
+    if (lin_path_look(path) != LIN_PATH_FILE)
+        return lin_path_fail(path, err);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file < 0)
+        return fail_file(path, reason_of(errno), err);
+    struct stat info;
+    linnet_status status = LINNET_OK;
+    if (fstat(file, &info) != 0)
+        status = fail_file(path, reason_of(errno), err);
+    else if (!S_ISREG(info.st_mode))
+        status = fail_kind(path, info.st_mode, err);
+    else if (info.st_size < 0)
+        status = fail_file(path, "has a negative length", err);
+    if (status != LINNET_OK) {
+        (void)close(file);
+        return status;
+    }
+    *out = (lin_file){ file, path, (uint64_t)info.st_size };
+    return LINNET_OK;
+}
+
+linnet_status lin_file_read_at(const lin_file *file, uint64_t offset, void *into, uint64_t count,
+                               linnet_error *err)
+{
+    uint64_t done = 0;
+    if (offset > file->bytes || count > file->bytes - offset)
+        return fail_file(file->path, "is shorter than it says", err);
+    while (done < count) {
+        ssize_t got = pread(file->descriptor, (char *)into + done, (size_t)(count - done),
+                            (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_file(file->path, reason_of(errno), err);
+        if (got == 0)
+            return fail_file(file->path, "became shorter while it was read", err);
+        done += (uint64_t)got;
+    }
+    return LINNET_OK;
+}
+
+void lin_file_close(lin_file *file)
+{
+    (void)close(file->descriptor);
+    file->descriptor = -1;
+}
+
 linnet_status lin_file_read(lin_arena *arena, const char *path, uint64_t limit,
                             const char **out_text, uint64_t *out_length, linnet_error *err)
 {

@@ -27,6 +27,22 @@ const char *lin_path_join(lin_arena *arena, const char *directory, const char *n
 const char *lin_path_parent(lin_arena *arena, const char *path);
 bool lin_path_ends_with(const char *path, const char *end);
 
+/*
+ * A regular file of which parts are read: headers whose length the file itself says. `bytes` is its
+ * length when it was opened. Whoever opens closes; an arena must not jump past an open file.
+ */
+typedef struct lin_file {
+    int descriptor;
+    const char *path;
+    uint64_t bytes;
+} lin_file;
+
+linnet_status lin_file_open(const char *path, lin_file *out, linnet_error *err);
+/* Exactly `count` bytes from `offset` on; LINNET_ERROR_FILE when the file has become shorter. */
+linnet_status lin_file_read_at(const lin_file *file, uint64_t offset, void *into, uint64_t count,
+                               linnet_error *err);
+void lin_file_close(lin_file *file);
+
 /* The path for a message: its end, after dots, when it is long. */
 enum { LIN_PATH_SHOWN = 208 };
 void lin_path_show(char out[LIN_PATH_SHOWN], const char *path);

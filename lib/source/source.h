@@ -25,8 +25,8 @@ typedef struct lin_setting {
  * A parameter path and the checkpoint tensor it is bound to, in file order. A path may be concrete
  * ("layers.3.mlp.up.weight") or the manifest's pattern, with [*] for every index of an array:
  * "layers[*].mlp.up.weight" bound to "model.layers.{i}.mlp.up_proj.weight" binds all of them, {i}
- * being the index (with more than one [*], the n-th {i} is the n-th index). Pattern paths are equal
- * to a manifest entry's path as text; two of them tie when their tensors are equal as text. The
+ * being the index ({i}, {j}, {k} are the path's indices from left to right, and a sum such as
+ * {6*i+j+3} counts where arrays are split). Pattern paths are equal to a manifest entry's path as text; two of them tie when their tensors are equal as text. The
  * built-in cards use patterns; users' files may use either.
  */
 typedef struct lin_weight_binding {
@@ -116,6 +116,11 @@ linnet_status lin_card_read(const char *source_name, const char *text, uint64_t 
 linnet_status lin_bindings_read(const char *source_name, const char *text, uint64_t length,
                                 lin_arena *arena, const lin_weight_binding **out,
                                 uint32_t *out_count, linnet_error *err);
+
+/* Appends the name of the tensor that a binding gives to the parameter whose arrays have these
+ * indices, outermost first: "model.layers.{6*i+j}.norm" with 3 and 2 is model.layers.20.norm. */
+void lin_binding_tensor_name(lin_text *out, const char *tensor, const int64_t *indices,
+                             uint32_t count);
 
 /* A whole regular file, at most `limit` bytes, NUL-terminated in `arena`. LINNET_ERROR_FILE says
  * why not (missing, a directory, too large, a device, unreadable). */

@@ -118,9 +118,11 @@ static void take_setting(walker *w, const lin_generic *generic, const lin_settin
     if (setting->is_dtype)
         lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` takes a number, not the dtype %s",
                       name, lin_dtype_name(setting->dtype));
-    if (setting->integer < 1)
-        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` must be at least 1, not %lld", name,
-                      (long long)setting->integer);
+    /* A count may be 0 (no expert, no shared layer); a size of the job may not. */
+    const int64_t least = role_of(name) >= 0;
+    if (setting->integer < least)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "generic `%s` must be at least %lld, not %lld",
+                      name, (long long)least, (long long)setting->integer);
     out->dim = lin_expr_int(w->exprs, setting->integer);
 }
 
@@ -141,6 +143,24 @@ static bool takes_dtype_flag(const walker *w, const binder *b, const lin_generic
            (generic->bound == LIN_BOUND_FLOAT || generic->bound == LIN_BOUND_DTYPE);
 }
 
+/* A role goes before --bind; saying two different things about one generic is a mistake. */
+static void check_role_bind(walker *w, const char *name, lin_role role)
+{
+    static const char *const flags[LIN_ROLE_COUNT] = { "--batch", "--seq-len", "--cache-len" };
+    const lin_trace_settings *settings = w->settings;
+    const lin_setting *setting = find_setting(settings->binds, settings->bind_count, name);
+    const int64_t value = w->traced.role_value[role];
+    if (setting == NULL || (!setting->is_dtype && setting->integer == value))
+        return;
+    if (settings->role_given[role])
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "`%s` is the %s, which is %lld: it cannot be bound to another value", name,
+                      lin_role_names[role], (long long)value);
+    lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                  "`%s` is the %s, which follows the context (%lld): give it with %s", name,
+                  lin_role_names[role], (long long)value, flags[role]);
+}
+
 /* A dimension that a role, or the size of the group, decides. */
 static bool take_role(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
 {
@@ -154,6 +174,7 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
     lin_role role = role_of(name);
     if (role < 0 || !w->graph->role_free[role])
         return false;
+    check_role_bind(w, name, role);
     out->dim = lin_expr_of_symbol(w->exprs, w->graph->role_symbols[role]);
     return true;
 }

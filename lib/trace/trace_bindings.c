@@ -3,13 +3,15 @@
 /*
  * A bindings file while a hierarchy is instantiated: which paths are bound, and which of them share
  * storage (language.md 15.4). A path may be concrete, or as the manifest writes it, with `[*]` for
- * the index of an array's element and `{i}` for the same index in the tensor's name. Paths are
- * interned, so each parameter costs a probe or two, whatever the length of the file.
+ * the index of an array's element and `{i}` for the same index in the tensor's name (source.h).
+ * Paths are interned, so each parameter costs a probe or two, whatever the length of the file.
  */
 
 #include "trace/trace_walk.h"
 
 #include <string.h>
+
+enum { MOST_INDICES = 8 };
 
 /* Objects made for one bound path: several when it stands for the elements of an array. */
 typedef struct bound_path {
@@ -99,32 +101,26 @@ void lin_walk_note_bound(walker *w, path_bindings *b, const char *path, const ch
     bound->last = object + 1;
 }
 
-/* The next index among a path's parts: "layers.3.w" has one, 3. Moves past it. */
-static uint64_t take_index(const char **path, const char **out_digits)
+/* The indices among a path's parts: "groups.3.near.2.w" has 3 and 2. How many. */
+static uint32_t read_indices(const char *path, int64_t out[MOST_INDICES])
 {
-    for (const char *dot = strchr(*path, '.'); dot; dot = strchr(dot + 1, '.')) {
+    uint32_t count = 0;
+    for (const char *dot = strchr(path, '.'); dot && count < MOST_INDICES;
+         dot = strchr(dot + 1, '.')) {
         uint64_t digits = strspn(dot + 1, "0123456789");
         char end = dot[1 + digits];
-        if (digits == 0 || (end != '\0' && end != '.'))
-            continue;
-        *out_digits = dot + 1;
-        *path = dot + 1 + digits;
-        return digits;
+        if ((end == '\0' || end == '.') && lin_parse_i64(dot + 1, digits, &out[count]))
+            count++;
     }
-    return 0;
+    return count;
 }
 
-/* The tensor's name with the indices of `path` in place of {i}. */
 static lin_name intern_tensor(walker *w, path_bindings *b, const char *tensor, const char *path)
 {
+    int64_t indices[MOST_INDICES];
+    const uint32_t count = read_indices(path, indices);
     lin_text_clear(&w->text);
-    for (const char *mark; (mark = strstr(tensor, "{i}")); tensor = mark + 3) {
-        const char *index = "";
-        lin_text_append(&w->text, tensor, (uint64_t)(mark - tensor));
-        uint64_t digits = take_index(&path, &index);
-        lin_text_append(&w->text, index, digits);
-    }
-    lin_text_add(&w->text, tensor);
+    lin_binding_tensor_name(&w->text, tensor, indices, count);
     lin_walk_check_text(w);
     lin_name name = lin_names_add(b->tensors, lin_text_data(&w->text), w->text.length);
     while (b->owners.count <= name)

@@ -33,12 +33,12 @@ static uint64_t next_random(uint64_t *state)
 static const struct {
     int mib, first, steps;
 } layer[] = {
-    { 64, 0, 9 },  { 2, 1, 4 },   { 2, 2, 3 },   { 4, 3, 3 },   { 4, 4, 4 },   { 4, 5, 4 },
-    { 2, 6, 12 },  { 2, 7, 12 },  { 64, 8, 10 }, { 64, 10, 4 }, { 64, 11, 2 }, { 32, 12, 2 },
-    { 64, 13, 2 }, { 64, 14, 2 }, { 64, 15, 12 }, { 16, 16, 6 }, { 16, 17, 3 }, { 8, 18, 2 },
-    { 16, 19, 2 }, { 16, 20, 2 }, { 16, 21, 6 }, { 16, 22, 6 }, { 64, 24, 4 }, { 64, 27, 3 },
-    { 64, 29, 3 }, { 64, 31, 18 }, { 64, 33, 10 }, { 224, 35, 3 }, { 224, 37, 4 }, { 224, 39, 3 },
-    { 224, 41, 3 }, { 64, 43, 4 }, { 64, 46, 50 }, { 1, 23, 2 }, { 1, 25, 2 }, { 1, 30, 2 },
+    { 64, 0, 9 },   { 2, 1, 4 },    { 2, 2, 3 },    { 4, 3, 3 },    { 4, 4, 4 },    { 4, 5, 4 },
+    { 2, 6, 12 },   { 2, 7, 12 },   { 64, 8, 10 },  { 64, 10, 4 },  { 64, 11, 2 },  { 32, 12, 2 },
+    { 64, 13, 2 },  { 64, 14, 2 },  { 64, 15, 12 }, { 16, 16, 6 },  { 16, 17, 3 },  { 8, 18, 2 },
+    { 16, 19, 2 },  { 16, 20, 2 },  { 16, 21, 6 },  { 16, 22, 6 },  { 64, 24, 4 },  { 64, 27, 3 },
+    { 64, 29, 3 },  { 64, 31, 18 }, { 64, 33, 10 }, { 224, 35, 3 }, { 224, 37, 4 }, { 224, 39, 3 },
+    { 224, 41, 3 }, { 64, 43, 4 },  { 64, 46, 50 }, { 1, 23, 2 },   { 1, 25, 2 },   { 1, 30, 2 },
 };
 
 static uint32_t make_transformer(lin_buffer *buffers)
@@ -84,8 +84,8 @@ static int64_t time_plan(const char *name, const lin_buffer *buffers, uint32_t c
         int64_t spent = now_ns() - start;
         best = spent < best ? spent : best;
     }
-    printf("plan %-11s %5u buffers: %7.3f ms, greedy %.4f, planned %.4f of the bound\n", name, count,
-           (double)best / 1e6, (double)plan.greedy_bytes / (double)plan.live_bytes,
+    printf("plan %-11s %5u buffers: %7.3f ms, greedy %.4f, planned %.4f of the bound\n", name,
+           count, (double)best / 1e6, (double)plan.greedy_bytes / (double)plan.live_bytes,
            (double)plan.planned_bytes / (double)plan.live_bytes);
     return best;
 }

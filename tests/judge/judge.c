@@ -182,8 +182,7 @@ int64_t judge_greedy_bytes(const lin_buffer *buffers, uint32_t count)
 
 /* ---- all orders */
 
-static int64_t best_from(const lin_buffer *buffers, uint32_t *order, uint32_t fixed,
-                         uint32_t count)
+static int64_t best_from(const lin_buffer *buffers, uint32_t *order, uint32_t fixed, uint32_t count)
 {
     int64_t offsets[JUDGE_TINY];
     if (fixed == count)

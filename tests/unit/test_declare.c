@@ -239,6 +239,9 @@ static const struct declare_case {
       "module t\nfn f(n: i32, x: Tensor[n; f32]) -> f32 { return "
       "0.0 }\n",
       "E2123", 2, 24 },
+    { "a constant whose value does not parse is reported once",
+      "module t\nconst N = (1 + )\nfn f(x: Tensor[N; f32]) -> f32 { return 0.0 }\n", "E1101", 2,
+      16 },
     { "a typed constant as a dimension",
       "module t\nconst N: i32 = 4\nfn f(x: Tensor[N; f32]) -> "
       "f32 { return 0.0 }\n",

@@ -103,8 +103,9 @@ static linnet_status parse_job(linnet_config *config, linnet_error *err)
     if (status == LINNET_OK)
         status = use_planner(model, config, err);
     linnet_model_unref(model);
-    return status == LINNET_ERROR_CANCELLED ? LINNET_ERROR_NO_MEMORY
-                                            : status; /* the callback stopped for want of memory */
+    if (status == LINNET_ERROR_CANCELLED) /* the callback stopped for want of memory */
+        status = err->code = LINNET_ERROR_NO_MEMORY;
+    return status;
 }
 
 static linnet_status named_job(linnet_config *config, linnet_error *err)

@@ -28,16 +28,16 @@ static const struct instance {
     int64_t at_most;
     uint64_t work;
 } instances[] = {
-    { "challenging/A.1048576.csv", 154, 1048576, 1048576, 1048576, 20000000 },
+    { "challenging/A.1048576.csv", 154, 1048576, 1048576, 1048576, 40000000 },
     { "challenging/B.1048576.csv", 170, 1048576, 1048576, 1048576, 20000000 },
     { "challenging/C.1048576.csv", 203, 1039360, 1048576, 1039360, 20000000 },
-    { "challenging/D.1048576.csv", 213,  986112, 1048576, 1048576, 20000000 },
+    { "challenging/D.1048576.csv", 213,  986112, 1048576, 1048576, 40000000 },
     { "challenging/E.1048576.csv", 215, 1048576, 1048576, 1101004, 20000000 },
     { "challenging/F.1048576.csv", 296, 1048576, 1048576, 1048576, 20000000 },
     { "challenging/G.1048576.csv", 308, 1048576, 1048576, 1048576, 20000000 },
     { "challenging/H.1048576.csv", 316, 1048576, 1048576, 1048576, 20000000 },
     { "challenging/I.1048576.csv", 374, 1048576, 1048576, 1101004, 20000000 },
-    { "challenging/J.1048576.csv", 409,  989184, 1048576, 1048576, 20000000 },
+    { "challenging/J.1048576.csv", 409,  989184, 1048576, 1048576, 40000000 },
     { "challenging/K.1048576.csv", 454, 1048576, 1048576, 1048576, 20000000 },
     { "examples/input.12.csv",       5,      12,      12,      12,  1000000 },
     { "small/a.6.csv",               5,       6,       6,       6,  1000000 },
@@ -100,9 +100,9 @@ static void test_instance(void **state)
     lin_plan plan;
     char why[JUDGE_WHY] = "";
     assert_int_equal(read_instance(c->name, buffers), c->buffers);
-    assert_int_equal(lin_plan_arena(buffers, c->buffers, &effort, &lin_default_allocator, offsets,
-                                    &plan, NULL),
-                     LINNET_OK);
+    assert_int_equal(
+        lin_plan_arena(buffers, c->buffers, &effort, &lin_default_allocator, offsets, &plan, NULL),
+        LINNET_OK);
     if (!judge_plan(buffers, c->buffers, offsets, &plan, why))
         fail_msg("%s", why);
     assert_true(plan.live_bytes == c->bound);

@@ -113,8 +113,8 @@ static void test_offsets_are_optional(void **state)
     assert_int_equal(lin_plan_arena(uneven, ARRAY_LEN(uneven), &patient, &lin_default_allocator,
                                     offsets, &with, NULL),
                      LINNET_OK);
-    assert_int_equal(lin_plan_arena(uneven, ARRAY_LEN(uneven), &patient, &lin_default_allocator, NULL,
-                                    &without, NULL),
+    assert_int_equal(lin_plan_arena(uneven, ARRAY_LEN(uneven), &patient, &lin_default_allocator,
+                                    NULL, &without, NULL),
                      LINNET_OK);
     assert_memory_equal(&with, &without, sizeof(with));
     assert_int_equal(lin_plan_arena(NULL, 0, &patient, &lin_default_allocator, NULL, &with, NULL),
@@ -289,8 +289,8 @@ static void fail_every_request(bool stays_down)
     uint64_t random = 4;
     for (uint32_t i = 0; i < COUNT; i++) {
         int32_t first = (int32_t)below(&random, 40);
-        buffers[i] = (lin_buffer){ 1 + below(&random, 900), first,
-                                   first + 1 + (int32_t)below(&random, 20) };
+        buffers[i] =
+            (lin_buffer){ 1 + below(&random, 900), first, first + 1 + (int32_t)below(&random, 20) };
     }
     linnet_status status = LINNET_ERROR_NO_MEMORY;
     for (int64_t n = 0; status != LINNET_OK; n++) {

@@ -525,8 +525,11 @@ static const struct refusal_case {
     { "a generic that nothing has, with the nearest",
       HEAD "entry e<Width: Dim>(x: Tensor[Width; f32]) -> Tensor[Width; f32] { return -x }", NULL,
       "Widht=4", 0, LINNET_ERROR_ARGUMENT, "did you mean `Width`" },
-    { "a dimension of 0", HEAD "entry e<A: Dim>(x: Tensor[A; f32]) -> Tensor[A; f32] { return -x }",
-      NULL, "A=0", 0, LINNET_ERROR_ARGUMENT, "at least 1" },
+    { "a size of the job of 0",
+      HEAD "entry e<S: Dim>(x: Tensor[S; f32]) -> Tensor[S; f32] { return -x }", NULL, "S=0", 0,
+      LINNET_ERROR_ARGUMENT, "at least 1" },
+    { "a count below 0", HEAD "entry e<A: Dim>(x: Tensor[A; f32]) -> Tensor[A; f32] { return -x }",
+      NULL, "A=-1", 0, LINNET_ERROR_ARGUMENT, "at least 0" },
     { "a dimension that is a dtype",
       HEAD "entry e<A: Dim>(x: Tensor[A; f32]) -> Tensor[A; f32] { return -x }", NULL, "A=bf16", 0,
       LINNET_ERROR_ARGUMENT, "takes a number" },
@@ -881,10 +884,14 @@ static void test_roles(void **state)
         "block R<Batch: Dim, MaxSeq: Dim> {\n"
         "entry e<S: Dim>(x: Tensor[Batch, S, MaxSeq; f32]) -> Tensor[Batch, S, MaxSeq; f32] {\n"
         "return -x } }");
-    static const lin_setting binds[] = { { .name = "Batch", .integer = 2 },
-                                         { .name = "S", .integer = 8 },
-                                         { .name = "MaxSeq", .integer = 10 } };
-    lin_trace_settings settings = { .binds = binds, .bind_count = 3, .processes = 1 };
+    static const lin_setting values[] = { { .name = "Batch", .integer = 2 },
+                                          { .name = "S", .integer = 8 },
+                                          { .name = "MaxSeq", .integer = 10 } };
+    lin_setting binds[LIN_ROLE_COUNT];
+    lin_trace_settings settings = { .binds = binds, .processes = 1 };
+    for (int role = 0; role < LIN_ROLE_COUNT; role++)
+        if (row->expect[role] < 0)
+            binds[settings.bind_count++] = values[role];
     memcpy(settings.role_given, row->given, sizeof row->given);
     memcpy(settings.role_value, row->value, sizeof row->value);
     memcpy(settings.role_vary, row->vary, sizeof row->vary);
