@@ -14,6 +14,7 @@
  */
 
 #include "source/checkpoint.h"
+#include "source/header_text.h"
 
 #include <string.h>
 
@@ -61,17 +62,6 @@ static bool next(header *h, lin_pull_event *out)
     return *out != LIN_PULL_ERROR;
 }
 
-static const char *event_name(lin_pull_event event)
-{
-    static const char *const names[] = {
-        [LIN_PULL_OBJECT] = "an object", [LIN_PULL_ARRAY] = "an array",
-        [LIN_PULL_STRING] = "a string",  [LIN_PULL_NUMBER] = "a number",
-        [LIN_PULL_TRUE] = "a boolean",   [LIN_PULL_FALSE] = "a boolean",
-        [LIN_PULL_NULL] = "null",
-    };
-    return event < ARRAY_LEN(names) && names[event] != NULL ? names[event] : "nothing";
-}
-
 static linnet_status refuse_kind(header *h, const char *name, const char *key, lin_pull_event found,
                                  const char *meant)
 {
@@ -81,7 +71,7 @@ static linnet_status refuse_kind(header *h, const char *name, const char *key, l
     lin_tensor_show(shown, name);
     return lin_fail_at(h->err, LINNET_ERROR_FORMAT, (lin_place){ .source = h->list->source_name },
                        NULL, "`%s` of tensor `%s` is %s; %s is meant", key, shown,
-                       event_name(found), meant);
+                       lin_header_event(found), meant);
 }
 
 static linnet_status pull_status(const header *h)
@@ -89,22 +79,9 @@ static linnet_status pull_status(const header *h)
     return h->pull.scratch.failed ? LINNET_ERROR_NO_MEMORY : LINNET_ERROR_FORMAT;
 }
 
-/* The last string's text with its end behind it. Without escapes it lies in the header, and the
- * quote behind it has been read. NULL without memory. */
-static const char *keep_string(header *h)
-{
-    const char *text = h->pull.text, *value = h->pull.value;
-    if (value < text || value >= text + h->pull.length)
-        return lin_arena_text(h->arena, value, h->pull.value_length);
-    char *in_place = (char *)(uintptr_t)value;
-    in_place[h->pull.value_length] = '\0';
-    return in_place;
-}
-
 static bool is_value(const header *h, const char *word)
 {
-    uint64_t length = strlen(word);
-    return h->pull.value_length == length && memcmp(h->pull.value, word, (size_t)length) == 0;
+    return lin_header_is(&h->pull, word);
 }
 
 /* ---- the keys of a tensor ---- */
@@ -292,11 +269,11 @@ static linnet_status read_member(header *h, bool *metadata_seen)
         *metadata_seen = true;
         return read_metadata(h);
     }
-    if (memchr(h->pull.value, '\0', (size_t)h->pull.value_length) != NULL)
+    if (lin_header_has_nul(&h->pull))
         return lin_fail_at(h->err, LINNET_ERROR_FORMAT,
                            (lin_place){ .source = h->list->source_name }, NULL,
                            "a tensor's name holds a NUL");
-    const char *name = keep_string(h);
+    const char *name = lin_header_keep(&h->pull, h->arena);
     return name == NULL ? lin_fail_memory(h->err) : read_entry(h, name);
 }
 
@@ -304,12 +281,12 @@ static linnet_status read_members(header *h)
 {
     bool metadata_seen = false;
     lin_pull_event event;
-    if (!next(h, &event))
-        return pull_status(h);
-    if (event != LIN_PULL_OBJECT)
+    if (h->pull.length != 0 && h->pull.text[0] != '{')
         return lin_fail_at(h->err, LINNET_ERROR_FORMAT,
                            (lin_place){ .source = h->list->source_name }, NULL,
-                           "the header is %s; an object of tensors is meant", event_name(event));
+                           "the header does not begin with `{`");
+    if (!next(h, &event))
+        return pull_status(h);
     for (;;) {
         if (!next(h, &event))
             return pull_status(h);
@@ -404,19 +381,15 @@ static linnet_status check_ranges(header *h)
 
 /* ---- files ---- */
 
-/* Braces that can begin a tensor: one needs 46 bytes, `"":{"dtype":"U8","shape":[],"data_offsets":
- * [0,1]},` without its name. */
-static uint64_t count_braces(const char *text, uint64_t length)
+/* A tensor needs 46 bytes and a brace: `"":{"dtype":"U8","shape":[],"data_offsets":[0,1]},` without
+ * its name. */
+static uint64_t bound_tensors(const char *text, uint64_t length)
 {
     enum { SHORTEST = 46 };
-    uint64_t count = 0;
-    for (const char *at = text, *end = text + length; at < end; count++) {
-        at = memchr(at, '{', (size_t)(end - at));
-        if (at == NULL)
-            break;
-        at++;
-    }
-    return count < length / SHORTEST + 1 ? count : length / SHORTEST + 1;
+    uint64_t braces = lin_header_count(text, length, '{');
+    uint64_t most = length / SHORTEST + 1;
+    most = braces < most ? braces : most;
+    return most < LIN_TENSOR_MAX_COUNT ? most : LIN_TENSOR_MAX_COUNT;
 }
 
 linnet_status lin_safetensors_length(const char *source_name,
@@ -454,7 +427,7 @@ linnet_status lin_safetensors_read(lin_arena *arena, const char *source_name, ch
     jmp_buf *on_failure = arena->on_failure;
     arena->on_failure = NULL; /* the reader owns memory outside the arena */
     linnet_status status =
-        lin_tensor_list_init(out, arena, source_name, count_braces(text, length), err);
+        lin_tensor_list_init(out, arena, source_name, bound_tensors(text, length), err);
     if (status == LINNET_OK) {
         lin_pull_init(&h.pull, source_name, text, length, &arena->allocator);
         status = read_members(&h);

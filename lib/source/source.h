@@ -26,8 +26,9 @@ typedef struct lin_setting {
  * ("layers.3.mlp.up.weight") or the manifest's pattern, with [*] for every index of an array:
  * "layers[*].mlp.up.weight" bound to "model.layers.{i}.mlp.up_proj.weight" binds all of them, {i}
  * being the index ({i}, {j}, {k} are the path's indices from left to right, and a sum such as
- * {6*i+j+3} counts where arrays are split). Pattern paths are equal to a manifest entry's path as text; two of them tie when their tensors are equal as text. The
- * built-in cards use patterns; users' files may use either.
+ * {6*i+j+3} counts where arrays are split). Pattern paths are equal to a manifest entry's path as
+ * text; two of them tie when their tensors are equal as text. The built-in cards use patterns;
+ * users' files may use either.
  */
 typedef struct lin_weight_binding {
     const char *path;

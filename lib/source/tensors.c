@@ -182,6 +182,9 @@ linnet_status lin_tensor_add(lin_tensor_list *list, const lin_tensor *tensor, li
     if (strlen(tensor->name) > LIN_TENSOR_MAX_NAME)
         return refuse(list, tensor->name, LINNET_ERROR_FORMAT, "has a name of more than 64 KiB",
                       err);
+    if (list->count == LIN_TENSOR_MAX_COUNT)
+        return refuse(list, tensor->name, LINNET_ERROR_UNSUPPORTED,
+                      "is one more than the 1,000,000 that are read", err);
     if (list->count == list->capacity)
         return refuse(list, tensor->name, LINNET_ERROR_FORMAT, "is one more than there should be",
                       err);

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Decoders with grouped queries and mixtures of experts, as models/moe.linnet has them. The
+ * features of a family are a table row of generics; its tensors are the tables of names below, each
+ * bound once for the plain first layers, the sliding ones and the full ones.
+ */
+
+#include "source/family_moe.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Names after "model.layers.N". */
+static const family_name attention_names[] = {
+    { "attention_norm.weight", "input_layernorm.weight" },
+    { "attention.q_proj.weight", "self_attn.q_proj.weight" },
+    { "attention.k_proj.weight", "self_attn.k_proj.weight" },
+    { "attention.v_proj.weight", "self_attn.v_proj.weight" },
+    { "attention.o_proj.weight", "self_attn.o_proj.weight" },
+    { "mlp_norm.weight", "post_attention_layernorm.weight" },
+};
+
+/* The first three without the output's. */
+static const family_name attention_biases[] = {
+    { "attention.q_proj.bias", "self_attn.q_proj.bias" },
+    { "attention.k_proj.bias", "self_attn.k_proj.bias" },
+    { "attention.v_proj.bias", "self_attn.v_proj.bias" },
+    { "attention.o_proj.bias", "self_attn.o_proj.bias" },
+};
+
+static const family_name norm_biases[] = {
+    { "attention_norm.bias", "input_layernorm.bias" },
+    { "mlp_norm.bias", "post_attention_layernorm.bias" },
+};
+
+static const family_name head_norms[] = {
+    { "attention.q_head_norm", "self_attn.q_norm.weight" },
+    { "attention.k_head_norm", "self_attn.k_norm.weight" },
+};
+
+static const family_name wide_norms[] = {
+    { "attention.q_norm", "self_attn.q_norm.weight" },
+    { "attention.k_norm", "self_attn.k_norm.weight" },
+};
+
+static const family_name sink_names[] = {
+    { "attention.sinks", "self_attn.sinks" },
+};
+
+static const family_name plain_names[] = {
+    { "mlp[*].gate.weight", "mlp.gate_proj.weight" },
+    { "mlp[*].up.weight", "mlp.up_proj.weight" },
+    { "mlp[*].down.weight", "mlp.down_proj.weight" },
+};
+
+static const family_name shared_names[] = {
+    { "moe[*].shared[*].gate.weight", "mlp.shared_experts.gate_proj.weight" },
+    { "moe[*].shared[*].up.weight", "mlp.shared_experts.up_proj.weight" },
+    { "moe[*].shared[*].down.weight", "mlp.shared_experts.down_proj.weight" },
+};
+
+static const family_name projection_experts[] = {
+    { "moe[*].router.weight", "mlp.gate.weight" },
+    { "moe[*].split[*].gate", "mlp.experts.{*}.gate_proj.weight" },
+    { "moe[*].split[*].up", "mlp.experts.{*}.up_proj.weight" },
+    { "moe[*].split[*].down", "mlp.experts.{*}.down_proj.weight" },
+};
+
+static const family_name numbered_experts[] = {
+    { "moe[*].router.weight", "block_sparse_moe.gate.weight" },
+    { "moe[*].split[*].gate", "block_sparse_moe.experts.{*}.w1.weight" },
+    { "moe[*].split[*].up", "block_sparse_moe.experts.{*}.w3.weight" },
+    { "moe[*].split[*].down", "block_sparse_moe.experts.{*}.w2.weight" },
+};
+
+static const family_name granite_experts[] = {
+    { "moe[*].router.weight", "block_sparse_moe.router.layer.weight" },
+    { "moe[*].fused[*].gate_up", "block_sparse_moe.input_linear.weight" },
+    { "moe[*].fused[*].down", "block_sparse_moe.output_linear.weight" },
+};
+
+static const family_name gpt_oss_experts[] = {
+    { "moe[*].router.weight", "mlp.router.weight" },
+    { "moe[*].router.bias", "mlp.router.bias" },
+    { "moe[*].fused[*].gate_up", "mlp.experts.gate_up_proj" },
+    { "moe[*].fused[*].gate_up_bias", "mlp.experts.gate_up_proj_bias" },
+    { "moe[*].fused[*].down", "mlp.experts.down_proj" },
+    { "moe[*].fused[*].down_bias", "mlp.experts.down_proj_bias" },
+};
+
+static const family_name glm_correction[] = {
+    { "moe[*].router.correction", "mlp.gate.e_score_correction_bias" },
+};
+
+static const family_name minimax_correction[] = {
+    { "moe[*].router.correction", "block_sparse_moe.e_score_correction_bias" },
+};
+
+/* Where layers stand in the source, and how a checkpoint numbers them there. */
+typedef struct layout {
+    int64_t first, sliding, full;
+} layout;
+
+/* ---- what the mixtures have in common ---- */
+
+int64_t family_moe_milli(family_reader *r, const char *key, double factor)
+{
+    if (!(factor > 0 && factor < 1e9))
+        family_fail(r, LINNET_ERROR_FORMAT, "`%s` gives no factor between 0 and a thousand million",
+                    key);
+    if (factor == 1)
+        return 0;
+    const int64_t milli = llround(factor * 1000);
+    return milli > 0 ? milli : 1;
+}
+
+static double rope_theta(family_reader *r, double fallback)
+{
+    const lin_json *nested = family_object(r, r->text, "rope_parameters");
+    return family_real(r, r->text, "rope_theta", family_real(r, nested, "rope_theta", fallback));
+}
+
+void family_moe_sizes(family_reader *r, int64_t positions, double theta, double epsilon)
+{
+    static const char *const activations[] = { "silu", "swish", NULL };
+    const lin_json *c = r->text;
+    const int64_t longest = family_int(r, c, "max_position_embeddings", positions);
+    const double base = rope_theta(r, theta);
+    const double small = family_real(r, c, "rms_norm_eps", epsilon);
+    r->root = "Model";
+    family_expect_word(r, c, "hidden_act", activations);
+    family_set(r, "Vocab", family_need(r, c, "vocab_size"));
+    family_set(r, "H", family_need(r, c, "hidden_size"));
+    family_set(r, "Heads", family_need(r, c, "num_attention_heads"));
+    family_set(r, "Layers", family_need(r, c, "num_hidden_layers"));
+    family_set(r, "Batch", 1);
+    family_set(r, "MaxSeq", longest > 0 && longest < 8192 ? longest : 8192);
+    family_set(r, "Theta", base >= 1 && base < 1e15 ? llround(base) : 10000);
+    family_set(r, "InverseEps", small > 1e-15 && small < 1 ? llround(1 / small) : 1000000);
+    family_set_dtype(r, "T", family_dtype(r, c));
+    family_note_rope(r, c);
+    family_bind(r, "embedding.weight", "model.embed_tokens.weight");
+    family_bind(r, "norm.weight", "model.norm.weight");
+}
+
+void family_moe_head(family_reader *r, bool tied_by_default)
+{
+    const bool tied =
+        family_flag(r, r->text, "tie_word_embeddings",
+                    family_flag(r, r->config, "tie_word_embeddings", tied_by_default));
+    const int64_t layers = family_need(r, r->text, "num_hidden_layers");
+    family_bind(r, "lm_head.weight", tied ? "model.embed_tokens.weight" : "lm_head.weight");
+    family_ignore(r, "*.rotary_emb.inv_freq");
+    if (family_int(r, r->text, "num_nextn_predict_layers", 0) > 0) {
+        family_assume(r, "layers that predict more than the next token are left out");
+        family_ignore(r, lin_arena_format(r->arena, "model.layers.%lld.*", (long long)layers));
+    }
+}
+
+void family_moe_bind(family_reader *r, const char *place, const char *number,
+                     const family_name *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        family_bind(r, lin_arena_format(r->arena, "%s.%s", place, names[i].path),
+                    lin_arena_format(r->arena, "model.layers.%s.%s", number, names[i].tensor));
+}
+
+/* ---- layers ---- */
+
+/* The number of groups[i].sliding[j] (`offset` = first) or groups[i].full[j] (first + sliding). */
+static const char *layer_number(family_reader *r, const layout *l, int64_t offset)
+{
+    const long long period = (long long)(l->sliding + l->full), o = (long long)offset;
+    if (period > 1)
+        return lin_arena_format(r->arena, "{%lld*i+j+%lld}", period, o);
+    return o > 0 ? lin_arena_format(r->arena, "{i+%lld}", o) : "{i}";
+}
+
+static void bind_sparse(family_reader *r, const layout *l, const family_name *names, uint32_t count)
+{
+    if (l->sliding > 0)
+        family_moe_bind(r, "groups[*].sliding[*]", layer_number(r, l, l->first), names, count);
+    if (l->full > 0)
+        family_moe_bind(r, "groups[*].full[*]", layer_number(r, l, l->first + l->sliding), names,
+                        count);
+}
+
+static void bind_every(family_reader *r, const layout *l, const family_name *names, uint32_t count)
+{
+    if (l->first > 0)
+        family_moe_bind(r, "first[*]", "{i}", names, count);
+    bind_sparse(r, l, names, count);
+}
+
+#define BIND_SPARSE(r, l, names) bind_sparse(r, l, names, ARRAY_LEN(names))
+#define BIND_EVERY(r, l, names) bind_every(r, l, names, ARRAY_LEN(names))
+
+/* What every family here has. `head_dim` 0: the columns by the heads. */
+static void read_decoder(family_reader *r, const layout *l, int64_t head_dim)
+{
+    const lin_json *c = r->text;
+    const int64_t hidden = family_need(r, c, "hidden_size");
+    const int64_t heads = family_need(r, c, "num_attention_heads");
+    const int64_t layers = family_need(r, c, "num_hidden_layers");
+    r->program = "models/moe.linnet";
+    if (head_dim == 0)
+        head_dim = family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
+    head_dim = family_int(r, c, "head_dim", head_dim);
+    family_set(r, "HeadDim", head_dim);
+    family_set(r, "Rotary", head_dim);
+    family_set(r, "ScoreDim", head_dim);
+    const int64_t kv_heads = family_int(r, c, "num_key_value_heads", heads);
+    family_divide(r, "num_attention_heads", heads, "num_key_value_heads", kv_heads);
+    family_set(r, "KvHeads", kv_heads);
+    if (l->first > layers)
+        family_fail(r, LINNET_ERROR_FORMAT, "%lld layers are dense, but `num_hidden_layers` is %lld",
+                    (long long)l->first, (long long)layers);
+    family_divide(r, "num_hidden_layers", layers - l->first, "the period of `layer_types`",
+                  l->sliding + l->full);
+    family_set(r, "First", l->first);
+    family_set(r, "Sliding", l->sliding);
+    family_set(r, "Full", l->full);
+    family_set_dtype(r, "RouterT", family_dtype(r, c));
+    BIND_EVERY(r, l, attention_names);
+    if (l->first > 0)
+        family_moe_bind(r, "first[*]", "{i}", plain_names, ARRAY_LEN(plain_names));
+}
+
+static void read_experts(family_reader *r, int64_t count, int64_t chosen, int64_t inner)
+{
+    if (chosen < 1 || chosen > count)
+        family_fail(r, LINNET_ERROR_FORMAT, "%lld experts a token, of %lld", (long long)chosen,
+                    (long long)count);
+    family_set(r, "Experts", count);
+    family_set(r, "Chosen", chosen);
+    family_set(r, "ExpertInner", inner);
+}
+
+/* All layers slide where there is a window. */
+static layout whole_layout(family_reader *r, bool slides)
+{
+    const int64_t window = slides ? family_int(r, r->text, "sliding_window", 0) : 0;
+    if (window > 0)
+        family_set(r, "Window", window);
+    return window > 0 ? (layout){ 0, 1, 0 } : (layout){ 0, 0, 1 };
+}
+
+/* ---- the families ---- */
+
+void family_mixtral(family_reader *r)
+{
+    const layout l = whole_layout(r, true);
+    family_moe_sizes(r, 131072, 1e6, 1e-5);
+    read_decoder(r, &l, 0);
+    read_experts(r, family_int(r, r->text, "num_local_experts", 8),
+                 family_int(r, r->text, "num_experts_per_tok", 2),
+                 family_need(r, r->text, "intermediate_size"));
+    family_set(r, "Normalised", 1);
+    BIND_SPARSE(r, &l, numbered_experts);
+    family_moe_head(r, false);
+}
+
+/* Layers without experts, which must be the first ones. */
+static int64_t dense_layers(family_reader *r)
+{
+    const lin_json *list = family_array(r, r->text, "mlp_only_layers");
+    if (family_int(r, r->text, "decoder_sparse_step", 1) != 1)
+        family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "`decoder_sparse_step` other than 1 is not expressed by the source of `%s`",
+                    r->model_type);
+    const uint32_t count = list != NULL ? list->count : 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (family_item(r, list, "mlp_only_layers", i) != (int64_t)i)
+            family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`mlp_only_layers` other than the first ones are not expressed by the "
+                        "source of `%s`",
+                        r->model_type);
+    return count;
+}
+
+void family_qwen3_moe(family_reader *r)
+{
+    const lin_json *c = r->text;
+    layout l = whole_layout(r, family_flag(r, c, "use_sliding_window", false));
+    l.first = dense_layers(r);
+    family_moe_sizes(r, 32768, 1e4, 1e-6);
+    read_decoder(r, &l, 0);
+    if (l.first > 0)
+        family_set(r, "Inner", family_need(r, c, "intermediate_size"));
+    const char *const counts[] = { "num_experts", "num_local_experts", NULL };
+    read_experts(r, family_int_of(r, c, counts, 128), family_int(r, c, "num_experts_per_tok", 8),
+                 family_int(r, c, "moe_intermediate_size", 768));
+    family_set(r, "Normalised", family_flag(r, c, "norm_topk_prob", false));
+    BIND_EVERY(r, &l, head_norms);
+    if (family_flag(r, c, "attention_bias", false))
+        BIND_EVERY(r, &l, attention_biases);
+    BIND_SPARSE(r, &l, projection_experts);
+    family_moe_head(r, false);
+}
+
+/* int(head_dim * factor), as the library cuts it. */
+static void set_rotary(family_reader *r, int64_t head_dim, double factor)
+{
+    const int64_t rotary = factor > 0 && factor <= 1 ? (int64_t)((double)head_dim * factor) : 0;
+    if (rotary < 2 || rotary % 2 != 0)
+        family_fail(r, LINNET_ERROR_FORMAT,
+                    "`partial_rotary_factor` leaves no even number of columns of %lld",
+                    (long long)head_dim);
+    family_set(r, "Rotary", rotary);
+}
+
+void family_glm4_moe(family_reader *r)
+{
+    const lin_json *c = r->text;
+    const lin_json *rope = family_object(r, c, "rope_parameters");
+    const layout l = { family_int(r, c, "first_k_dense_replace", 1), 0, 1 };
+    const int64_t inner = family_int(r, c, "moe_intermediate_size", 1408);
+    const int64_t shared = family_int(r, c, "n_shared_experts", 1);
+    family_moe_sizes(r, 131072, 1e4, 1e-5);
+    read_decoder(r, &l, family_has(c, "head_dim") ? family_need(r, c, "head_dim") : 0);
+    set_rotary(r, r->settings.count > 0 ? family_int(r, c, "head_dim", 128) : 128,
+               family_real(r, c, "partial_rotary_factor",
+                           family_real(r, rope, "partial_rotary_factor", 0.5)));
+    if (l.first > 0)
+        family_set(r, "Inner", family_need(r, c, "intermediate_size"));
+    const char *const counts[] = { "n_routed_experts", "num_experts", NULL };
+    read_experts(r, family_int_of(r, c, counts, 128), family_int(r, c, "num_experts_per_tok", 8),
+                 inner);
+    (void)shared;
+    (void)glm_correction;
+    (void)shared_names;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_FAMILY_MOE_H
+#define LIN_FAMILY_MOE_H
+
+/* What the families with mixtures of experts (family_moe.c, family_mla.c) read alike. */
+
+#include "source/family.h"
+
+/* A factor as the thousandths a source takes, 0 where it is 1: no step is made for it. */
+int64_t family_moe_milli(family_reader *r, const char *key, double factor);
+/* Vocab, H, Heads, Layers, Batch, MaxSeq, T, Theta, InverseEps; a gated layer with silu. */
+void family_moe_sizes(family_reader *r, int64_t positions, double theta, double epsilon);
+/* The head, tied or not; "rotary_emb.inv_freq" and the layers past the last (for predicting more
+ * tokens than one) are no parameters of the model. */
+void family_moe_head(family_reader *r, bool tied_by_default);
+/* Every row's path put after `place`, its tensor after "model.layers." and the layer's number. */
+void family_moe_bind(family_reader *r, const char *place, const char *number,
+                     const family_name *names, uint32_t count);
+
+#endif
