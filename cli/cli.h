@@ -27,20 +27,25 @@ enum {
     CMD_CHECK = 1 << 1,
     CMD_INSPECT = 1 << 2,
     CMD_EXPLAIN = 1 << 3,
-    CMD_MODELS = 1 << 4
+    CMD_MODELS = 1 << 4,
+    CMD_FORMULA = 1 << 5
 };
 
 typedef enum cli_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } cli_colour;
+
+enum { CLI_MAX_POLICIES = 64 };
 
 /* What a command line asked for. */
 typedef struct cli_request {
     linnet_config *config;
     const char *const *words; /* the arguments that are no options */
     int word_count;
-    bool json, strict, parameters, help;
+    bool json, strict, parameters, help, timeline;
     int64_t top;
     const char *numerics;
     cli_colour colour;
+    const char *policies[CLI_MAX_POLICIES]; /* --checkpoint, in order */
+    int policy_count;
     bool backend_is_generic, has_context_bytes; /* they contradict each other */
 } cli_request;
 
@@ -115,5 +120,6 @@ int cli_run_check(cli_request *request);
 int cli_run_inspect(cli_request *request);
 int cli_run_explain(cli_request *request);
 int cli_run_models(cli_request *request);
+int cli_run_formula(cli_request *request);
 
 #endif

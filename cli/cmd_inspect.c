@@ -3,6 +3,7 @@
 /* linnet inspect [--parameters] MODEL: the parameter manifest of each block of the file. */
 
 #include "cli.h"
+#include <inttypes.h>
 #include <string.h>
 
 static void add_shape(cli_buffer *out, const linnet_model *model, uint64_t block, uint64_t index)
@@ -102,10 +103,70 @@ static void add_json_block(cli_buffer *out, const linnet_model *model, uint64_t 
     cli_add(out, "]\n    }");
 }
 
-static void add_json(cli_buffer *out, const linnet_model *model)
+static void add_json_totals(cli_buffer *out, const linnet_model *model, const linnet_totals *totals)
+{
+    const uint64_t formats = linnet_totals_format_count(totals);
+    cli_add(out, "  \"family\": ");
+    cli_add_json(out, linnet_model_family(model)[0] != '\0' ? linnet_model_family(model) : NULL);
+    cli_add(out, ",\n  \"parameters\": %" PRId64, linnet_totals_parameters(totals));
+    cli_add(out, ",\n  \"tied\": %s", linnet_totals_tied(totals) ? "true" : "false");
+    cli_add(out, ",\n  \"weight_bytes\": %" PRId64, linnet_totals_weight_bytes(totals));
+    cli_add(out, ",\n  \"kv_bytes_per_token\": %" PRId64, linnet_totals_kv_bytes_per_token(totals));
+    cli_add(out, ",\n  \"state_bytes\": %" PRId64, linnet_totals_state_bytes(totals));
+    cli_add(out, ",\n  \"formats\": [%s", formats == 0 ? "" : "\n");
+    for (uint64_t i = 0; i < formats; i++) {
+        cli_add(out, "    { \"format\": ");
+        cli_add_json(out, linnet_totals_format_name(totals, i));
+        cli_add(out, ", \"tensors\": %" PRId64 ", \"bytes\": %" PRId64 " }%s\n",
+                linnet_totals_format_tensors(totals, i), linnet_totals_format_bytes(totals, i),
+                i + 1 < formats ? "," : "");
+    }
+    cli_add(out, formats == 0 ? "],\n" : "  ],\n");
+}
+
+static void add_json_sentences(cli_buffer *out, const linnet_model *model)
+{
+    const uint64_t count = linnet_model_assumption_count(model);
+    cli_add(out, "  \"assumptions\": [%s", count == 0 ? "" : "\n");
+    for (uint64_t i = 0; i < count; i++) {
+        cli_add(out, "    ");
+        cli_add_json(out, linnet_model_assumption(model, i));
+        cli_add(out, i + 1 < count ? ",\n" : "\n  ");
+    }
+    cli_add(out, "],\n");
+}
+
+static void add_json_generics(cli_buffer *out, const linnet_model *model)
+{
+    const int64_t root = linnet_model_root(model);
+    bool first = true;
+    cli_add(out, "  \"generics\": {");
+    for (uint64_t i = 0; root >= 0 && i < linnet_model_generic_count(model, (uint64_t)root); i++) {
+        const char *value = linnet_model_generic_value(model, (uint64_t)root, i);
+        if (value == NULL)
+            continue;
+        cli_add(out, first ? "\n    " : ",\n    ");
+        cli_add_json(out, linnet_model_generic_name(model, (uint64_t)root, i));
+        cli_add(out, ": ");
+        if ((value[0] >= '0' && value[0] <= '9') || value[0] == '-')
+            cli_add(out, "%s", value);
+        else
+            cli_add_json(out, value);
+        first = false;
+    }
+    cli_add(out, first ? "},\n" : "\n  },\n");
+}
+
+static void add_json(cli_buffer *out, const linnet_model *model, const linnet_totals *totals)
 {
     const uint64_t blocks = linnet_model_block_count(model);
-    cli_add(out, "{\n  \"version\": 1,\n  \"blocks\": [%s", blocks == 0 ? "" : "\n");
+    cli_add(out, "{\n  \"version\": 1,\n");
+    if (totals != NULL) {
+        add_json_totals(out, model, totals);
+        add_json_generics(out, model);
+        add_json_sentences(out, model);
+    }
+    cli_add(out, "  \"blocks\": [%s", blocks == 0 ? "" : "\n");
     for (uint64_t i = 0; i < blocks; i++) {
         add_json_block(out, model, i);
         cli_add(out, i + 1 < blocks ? ",\n" : "\n  ");
@@ -113,9 +174,59 @@ static void add_json(cli_buffer *out, const linnet_model *model)
     cli_add(out, "]\n}\n");
 }
 
+/* ---- text
+ * -----------------------------------------------------------------------------------------------
+ */
+
+static void add_size(cli_buffer *out, int64_t bytes)
+{
+    static const char *const units[] = { "KiB", "MiB", "GiB" };
+    double size = (double)bytes;
+    int unit = -1;
+    while (unit < 2 && size >= 1024) {
+        size /= 1024;
+        unit++;
+    }
+    if (unit < 0)
+        cli_add(out, "%" PRId64 " B", bytes);
+    else
+        cli_add(out, "%.2f %s", size, units[unit]);
+}
+
+static void add_line(cli_buffer *out, const char *name, int64_t bytes)
+{
+    cli_add(out, "%-22s", name);
+    add_size(out, bytes);
+    cli_add(out, " (%" PRId64 " bytes)\n", bytes);
+}
+
+static void add_summary(cli_buffer *out, const linnet_model *model, const linnet_totals *totals)
+{
+    if (linnet_model_title(model)[0] != '\0')
+        cli_add(out, "%-22s%s\n", "Model", linnet_model_title(model));
+    if (linnet_model_family(model)[0] != '\0')
+        cli_add(out, "%-22s%s\n", "Family", linnet_model_family(model));
+    cli_add(out, "%-22s%" PRId64 "%s\n", "Parameters", linnet_totals_parameters(totals),
+            linnet_totals_tied(totals) ? ", head tied to the embedding" : "");
+    add_line(out, "Weights", linnet_totals_weight_bytes(totals));
+    for (uint64_t i = 0; i < linnet_totals_format_count(totals); i++) {
+        cli_add(out, "  %-20s", linnet_totals_format_name(totals, i));
+        add_size(out, linnet_totals_format_bytes(totals, i));
+        cli_add(out, " in %" PRId64 " tensors\n", linnet_totals_format_tensors(totals, i));
+    }
+    if (linnet_totals_kv_bytes_per_token(totals) > 0)
+        add_line(out, "KV cache per token", linnet_totals_kv_bytes_per_token(totals));
+    if (linnet_totals_state_bytes(totals) > 0)
+        add_line(out, "State per sequence", linnet_totals_state_bytes(totals));
+    for (uint64_t i = 0; i < linnet_model_assumption_count(model); i++)
+        cli_add(out, "%s  - %s\n", i == 0 ? "Assumed:\n" : "", linnet_model_assumption(model, i));
+}
+
 int cli_run_inspect(cli_request *request)
 {
     linnet_model *model = NULL;
+    linnet_totals *totals = NULL;
+    linnet_error err;
     cli_buffer out = { 0 };
     if (request->word_count != 1)
         return cli_usage_error(cli_find_command("inspect"), request->word_count == 0
@@ -124,13 +235,19 @@ int cli_run_inspect(cli_request *request)
     int status = cli_open_model(request, request->words[0], NULL, &model);
     if (status != EXIT_DONE)
         return status;
+    /* A file whose sizes nothing gives has a manifest and no totals. */
+    if (!request->parameters && linnet_model_root(model) >= 0)
+        (void)linnet_model_totals(model, request->config, &totals, &err);
     if (request->json)
-        add_json(&out, model);
+        add_json(&out, model, totals);
+    else if (totals != NULL)
+        add_summary(&out, model, totals);
     for (uint64_t i = 0; !request->json && i < linnet_model_block_count(model); i++) {
-        cli_add(&out, i == 0 ? "" : "\n");
+        cli_add(&out, i == 0 && totals == NULL ? "" : "\n");
         add_block(&out, model, i);
     }
     status = cli_print_buffer(&out);
+    linnet_totals_free(totals);
     linnet_model_unref(model);
     return status;
 }

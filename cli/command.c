@@ -13,6 +13,8 @@ static const cli_command commands[] = {
     { "explain", CMD_EXPLAIN, "CODE|MODEL", "what a diagnostic means, or how ops are implemented",
       cli_run_explain },
     { "models", CMD_MODELS, "", "the models known by name", cli_run_models },
+    { "formula", CMD_FORMULA, "NAME S=N...", "a closed form with values put in; all without a name",
+      cli_run_formula },
 };
 
 const cli_command *cli_commands(int *out_count)

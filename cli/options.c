@@ -80,6 +80,22 @@ static linnet_status set_top(cli_request *request, const char *value, linnet_err
     return status;
 }
 
+/* A number of 1 or more with up to three decimals. */
+static linnet_status set_expert_imbalance(cli_request *request, const char *value,
+                                          linnet_error *err)
+{
+    int64_t thousandths = 0, unit = 1000;
+    const char *at = value;
+    for (; *at >= '0' && *at <= '9' && thousandths < 100000000; at++)
+        thousandths = thousandths * 10 + (*at - '0') * 1000;
+    if (at != value && *at == '.')
+        for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
+            thousandths += (*at - '0') * (unit /= 10);
+    if (at == value || *at != '\0')
+        return refuse(err, "`%s` is no factor such as 1.5", value);
+    return linnet_config_set_expert_imbalance(request->config, thousandths, err);
+}
+
 static linnet_status set_context_bytes(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t bytes;
@@ -144,6 +160,79 @@ static linnet_status set_kv_dtype(cli_request *request, const char *value, linne
     return linnet_config_set_kv_dtype(request->config, value, err);
 }
 
+static linnet_status set_kv_window(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_kv_window(request->config, value, err);
+}
+
+static linnet_status set_training(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    return linnet_config_set_training(request->config, 1, err);
+}
+
+static linnet_status set_timeline(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    request->timeline = true;
+    return linnet_config_set_timeline(request->config, 1, err);
+}
+
+static linnet_status set_optimizer(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_optimizer(request->config, value, err);
+}
+
+static linnet_status set_master_dtype(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_master_dtype(request->config, value, err);
+}
+
+static linnet_status set_gradient_dtype(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_gradient_dtype(request->config, value, err);
+}
+
+static linnet_status set_trainable(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_add_trainable(request->config, value, err);
+}
+
+/* Each policy is a report of its own: the command sets them one after the other. */
+static linnet_status set_checkpoint(cli_request *request, const char *value, linnet_error *err)
+{
+    const linnet_status status = linnet_config_set_checkpoint(request->config, value, err);
+    if (status != LINNET_OK)
+        return status;
+    if (request->policy_count == CLI_MAX_POLICIES)
+        return refuse(err, "more than %d policies", (int)CLI_MAX_POLICIES);
+    request->policies[request->policy_count++] = value;
+    return LINNET_OK;
+}
+
+static linnet_status set_step(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_step(request->config, value, err);
+}
+
+static linnet_status set_accumulation(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t number;
+    linnet_status status = read_integer(value, &number, err);
+    return status == LINNET_OK ? linnet_config_set_grad_accumulation(request->config, number, err)
+                               : status;
+}
+
+static linnet_status set_lora(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_lora(request->config, value, err);
+}
+
+static linnet_status set_loss(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_loss(request->config, value, err);
+}
+
 static linnet_status set_no_bindings(cli_request *request, const char *value, linnet_error *err)
 {
     (void)value;
@@ -196,7 +285,8 @@ static linnet_status set_colour(cli_request *request, const char *value, linnet_
     return refuse(err, "colour is auto, always or never, not `%s`", value);
 }
 
-enum { ALL_COMMANDS = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS };
+enum { ALL_COMMANDS = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS |
+       CMD_FORMULA };
 enum { ANY_MODEL = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
 
 /* clang-format off */
@@ -213,10 +303,23 @@ static const cli_option options[] = {
     { "cache-len", "N", CMD_MEMORY, false, "positions of the caches: MaxSeq (the sequence length)", set_cache, NULL },
     { "bind", "G=VALUE", CMD_MEMORY, true, "bind a generic to an integer or a dtype; repeatable", set_bind, NULL },
     { "optional", "PATH", CMD_MEMORY, true, "an optional parameter or block that is present; repeatable", set_optional, NULL },
-    { "kv-dtype", "D", CMD_MEMORY, false, "dtype the caches are stored in (as declared)", set_kv_dtype, NULL },
+    { "kv-dtype", "K[,V]", CMD_MEMORY | CMD_INSPECT, false, "what caches are stored in; the second is for values (as declared)", set_kv_dtype, NULL },
+    { "kv-window", "window|full", CMD_MEMORY, false, "positions that layers with a window keep (window)", set_kv_window, NULL },
     { "kv-block-size", "N", CMD_MEMORY, false, "paged caches of N positions a block (contiguous)", set_kv_block_size, NULL },
+    { "expert-imbalance", "X", CMD_MEMORY, false, "the fullest expert gets X times its share (1)", set_expert_imbalance, NULL },
     { "context-bytes", "SIZE", CMD_MEMORY, false, "size of the CUDA context (621 MiB)", set_context_bytes, NULL },
-    { "no-bindings", NULL, CMD_MEMORY, false, "ignore the card's bindings: nothing tied, no optional parameter", set_no_bindings, NULL },
+    { "no-bindings", NULL, CMD_MEMORY | CMD_INSPECT, false, "ignore the card's bindings: nothing tied, no optional parameter", set_no_bindings, NULL },
+    { "training", NULL, CMD_MEMORY, false, "a training step of the entry, which must return a loss", set_training, NULL },
+    { "optimizer", "NAME", CMD_MEMORY, false, "sgd, sgd-momentum, adam, adamw, adamw-foreach, adamw-8bit, paged-adamw-8bit, adafactor, lion, muon (adamw)", set_optimizer, NULL },
+    { "master-dtype", "D", CMD_MEMORY, false, "dtype of master weights (none)", set_master_dtype, NULL },
+    { "gradient-dtype", "D", CMD_MEMORY, false, "dtype gradients are summed in (the updated dtype)", set_gradient_dtype, NULL },
+    { "trainable", "PATTERN", CMD_MEMORY, true, "paths of parameters that are trained; repeatable (*)", set_trainable, NULL },
+    { "checkpoint", "POLICY", CMD_MEMORY, true, "none, block, every:K, selective or block patterns; repeat to compare (none)", set_checkpoint, NULL },
+    { "step", "first|steady", CMD_MEMORY, false, "the step that makes the optimizer's states, or a later one (steady)", set_step, NULL },
+    { "grad-accumulation", "N", CMD_MEMORY, false, "micro-batches whose gradients are summed (1)", set_accumulation, NULL },
+    { "lora", "R[:PATTERNS]", CMD_MEMORY, false, "adapters of rank R on frozen linear layers", set_lora, NULL },
+    { "loss", "chunked|logits|logits-f32", CMD_MEMORY, false, "form of the output head's cross-entropy (the model's)", set_loss, NULL },
+    { "timeline", NULL, CMD_MEMORY, false, "bytes by category at every moment, in the JSON", set_timeline, NULL },
     { "top", "N", CMD_MEMORY, false, "the N largest tensors live at the peak (0)", set_top, NULL },
     { "strict", NULL, CMD_CHECK, false, "warnings count as errors", set_strict, NULL },
     { "parameters", NULL, CMD_INSPECT, false, "the parameter manifest of every block of the file", set_parameters, NULL },
@@ -309,6 +412,26 @@ static int apply_environment(const cli_command *command, const char *const *seen
     return 0;
 }
 
+/* An option that says how a step is trained says nothing without one. */
+static int check_training(const cli_command *command, const char *const *seen,
+                          const cli_request *request)
+{
+    static const char *const names[] = { "optimizer",  "master-dtype", "gradient-dtype",
+                                         "trainable",  "checkpoint",   "step",
+                                         "grad-accumulation", "lora",  "loss" };
+    bool training = false;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        training |= strcmp(options[i].name, "training") == 0 && seen[i] != NULL;
+    for (int i = 0; i < OPTION_COUNT && !training; i++)
+        for (size_t k = 0; k < sizeof names / sizeof names[0] && seen[i] != NULL; k++)
+            if (strcmp(options[i].name, names[k]) == 0)
+                return cli_usage_error(command, "--%s is about training, and --training is missing",
+                                       names[k]);
+    if (request->timeline && !request->json)
+        return cli_usage_error(command, "--timeline is part of the JSON, and --json is missing");
+    return 0;
+}
+
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
 {
     struct option longs[MAX_OPTIONS + 1];
@@ -333,6 +456,11 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_request *re
         return cli_usage_error(
             command,
             "--context-bytes says the size of a CUDA context, and --backend generic has none");
+    if (!request->help && command->bit == CMD_MEMORY) {
+        const int status = check_training(command, seen, request);
+        if (status != 0)
+            return status;
+    }
     request->words = (const char *const *)argv + optind;
     request->word_count = argc - optind;
     request->strict |= strcmp(command->name, "lint") == 0;

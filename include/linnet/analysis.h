@@ -181,6 +181,41 @@ LINNET_API uint64_t linnet_analysis_assumption_count(const linnet_analysis *anal
 /** An assumption; NULL out of range. Borrowed. @since 0.1 */
 LINNET_API const char *linnet_analysis_assumption(const linnet_analysis *analysis, uint64_t index);
 
+/** Arithmetic that checkpointing computes again, as a share of the step's (forward and backward); 0
+ * without. @since 0.1 */
+LINNET_API double linnet_analysis_recompute(const linnet_analysis *analysis);
+
+/** Moments of the timeline; 0 when the config asked for none (linnet_config_set_timeline). In
+ * inference one a step; in training forward steps, backward steps and the optimizer. @since 0.1 */
+LINNET_API int64_t linnet_analysis_timeline_length(const linnet_analysis *analysis);
+
+/**
+ * The bytes of a category at every moment into the caller's array.
+ *
+ * @param category   as linnet_analysis_component_category; a category without bytes is all 0
+ * @param capacity   elements of `out_bytes`
+ * @param out_count  receives the number of moments, also when the array is too small; may be NULL
+ * @return LINNET_OK, LINNET_ERROR_UNSUPPORTED (no timeline), LINNET_ERROR_NOT_FOUND (no such
+ * category), LINNET_ERROR_ARGUMENT (the array is too small)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_analysis_copy_timeline(const linnet_analysis *analysis,
+                                                       const char *category, int64_t *out_bytes,
+                                                       uint64_t capacity, uint64_t *out_count,
+                                                       linnet_error *err);
+
+/** Phases of the timeline, in order; together they cover all moments. @since 0.1 */
+LINNET_API uint64_t linnet_analysis_phase_count(const linnet_analysis *analysis);
+
+/** "forward", "recomputation", "backward" or "optimizer"; NULL out of range. Static. @since 0.1 */
+LINNET_API const char *linnet_analysis_phase_name(const linnet_analysis *analysis, uint64_t index);
+
+/** The first moment of a phase; -1 out of range. @since 0.1 */
+LINNET_API int64_t linnet_analysis_phase_first(const linnet_analysis *analysis, uint64_t index);
+
+/** The moment after its last; -1 out of range. @since 0.1 */
+LINNET_API int64_t linnet_analysis_phase_end(const linnet_analysis *analysis, uint64_t index);
+
 /**
  * The report `linnet memory` prints.
  *

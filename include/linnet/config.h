@@ -147,13 +147,25 @@ LINNET_API linnet_status linnet_config_set_no_bindings(linnet_config *config, in
                                                        linnet_error *err);
 
 /**
- * The dtype key/value caches are stored in; NULL: as declared.
+ * What key/value caches are stored in: a dtype, "fp8" ("fp8_e4m3", "fp8_e5m2"), or one of GGUF's
+ * cache types ("q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"); with a comma the second is for
+ * values, "iq4_nl,f16". NULL: as declared.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
  * @since 0.1
  */
 LINNET_API linnet_status linnet_config_set_kv_dtype(linnet_config *config, const char *dtype,
                                                     linnet_error *err);
+
+/**
+ * What layers with a sliding window keep: "window" (the default), the positions in it, or "full",
+ * every position, as engines do that know no shorter caches.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_kv_window(linnet_config *config, const char *window,
+                                                     linnet_error *err);
 
 /**
  * Paged caches of so many positions a block.
@@ -184,10 +196,126 @@ LINNET_API linnet_status linnet_config_set_context_bytes(linnet_config *config, 
 LINNET_API linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const char *text,
                                                             linnet_error *err);
 
+/**
+ * 1: a training step of the entry, which must return a loss: forward, backward and the optimizer on
+ * one timeline. The options below are training's; one of them without training is refused when an
+ * analysis or a planner is made.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_training(linnet_config *config, int32_t training,
+                                                    linnet_error *err);
+
+/**
+ * The optimizer: "sgd", "sgd-momentum", "adam", "adamw" (the default; both fused), "adamw-foreach",
+ * "adamw-8bit", "paged-adamw-8bit", "adafactor", "lion" or "muon".
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND, LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_optimizer(linnet_config *config, const char *optimizer,
+                                                     linnet_error *err);
+
+/**
+ * The dtype of master weights, which are what is updated; NULL: the parameters themselves are.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (no such dtype), LINNET_ERROR_ARGUMENT (not a float)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_master_dtype(linnet_config *config, const char *dtype,
+                                                        linnet_error *err);
+
+/**
+ * The dtype gradients are summed in; NULL: the dtype that is updated.
+ *
+ * @return as linnet_config_set_master_dtype
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_gradient_dtype(linnet_config *config, const char *dtype,
+                                                          linnet_error *err);
+
+/** A pattern (`*`, `?`, `[a-z]`) of paths of parameters that are trained; without one all are. May
+ * be called for several. LINNET_ERROR_NO_MEMORY. @since 0.1 */
+LINNET_API linnet_status linnet_config_add_trainable(linnet_config *config, const char *pattern,
+                                                     linnet_error *err);
+
+/**
+ * What is computed again in backward: "none", "block" (each element of each array of blocks),
+ * "every:K" (K elements at a time), "selective" (the attention cores), or comma-separated patterns
+ * of block paths. Whether they match shows when an analysis is made.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (empty, K less than 1), LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_checkpoint(linnet_config *config, const char *policy,
+                                                      linnet_error *err);
+
+/**
+ * "steady" (the default), or "first": the step that makes the optimizer's states when it ends.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_step(linnet_config *config, const char *step,
+                                                linnet_error *err);
+
+/**
+ * Micro-batches whose gradients are summed before the optimizer runs; the sizes are those of one.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_grad_accumulation(linnet_config *config,
+                                                             int64_t microbatches,
+                                                             linnet_error *err);
+
+/**
+ * Low-rank adapters on frozen linear layers: a rank ("16"), or a rank and comma-separated patterns
+ * of the layers' paths ("16:q_proj,v_proj"); without patterns, every linear layer of the arrays of
+ * blocks. Trainable patterns come in addition.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (a rank less than 1, not of that form),
+ * LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_lora(linnet_config *config, const char *lora,
+                                                linnet_error *err);
+
+/**
+ * How the cross-entropy of an output head is computed: "chunked", "logits" (all logits in the
+ * model's dtype) or "logits-f32" (and a copy in f32). Without it, as the model has it.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_loss(linnet_config *config, const char *loss,
+                                                linnet_error *err);
+
+/**
+ * 1: analyses carry their timeline (linnet_analysis_copy_timeline, "timeline" in the JSON).
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_timeline(linnet_config *config, int32_t wanted,
+                                                    linnet_error *err);
+
 /** A folder to read the standard library from; NULL: the one compiled in. LINNET_ERROR_NO_MEMORY.
  * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_std_directory(linnet_config *config,
                                                          const char *directory, linnet_error *err);
+
+/**
+ * How much more than its even share the fullest expert of a mixture gets, in thousandths: 1000 (the
+ * default) is balanced and grouped, without padding; more pads every expert to the fullest one's
+ * capacity. Refused when an analysis is made of a model whose root has no generic `Imbalance`.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1000, more than 1000000)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_expert_imbalance(linnet_config *config,
+                                                            int64_t thousandths, linnet_error *err);
 
 /** Where the modules imported by a program come from; NULL removes it. Cannot fail. @since 0.1 */
 LINNET_API linnet_status linnet_config_set_source(linnet_config *config, linnet_source_fn fn,
@@ -204,7 +332,7 @@ LINNET_API linnet_status linnet_config_set_file_bytes(linnet_config *config, int
 
 /**
  * Several options from one JSON object. Its keys are the setters' suffixes ("batch", "kv_dtype",
- * …), "bind" takes an object from generic to integer or dtype, "optional" a list of paths. All
+ * …), "bind" takes an object from generic to integer or dtype, "optional" and "trainable" a list. All
  * apply, or none.
  *
  * @return LINNET_OK

@@ -48,4 +48,6 @@
 
 #include <linnet/planner.h>
 
+#include <linnet/formula.h>
+
 #endif

@@ -182,6 +182,54 @@ LINNET_API int64_t linnet_model_parameter_bytes(const linnet_model *model, uint6
 LINNET_API linnet_status linnet_model_weight_elements(const linnet_model *model,
                                                       int64_t *out_elements, linnet_error *err);
 
+/** What a model holds with the card's values (sizes it leaves open count as 1). Immutable once
+ * made. @since 0.1 */
+typedef struct linnet_totals linnet_totals;
+
+/**
+ * Adds up what the model holds.
+ *
+ * @param config      may be NULL; of it only the dtype of the caches counts (2 bytes a value
+ * without) and whether the bindings are ignored
+ * @param out_totals  receives new totals; release them with linnet_totals_free()
+ * @return as linnet_model_weight_elements
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_model_totals(const linnet_model *model, const linnet_config *config,
+                                             linnet_totals **out_totals, linnet_error *err);
+
+/** Releases the totals. NULL is fine. @since 0.1 */
+LINNET_API void linnet_totals_free(linnet_totals *totals);
+
+/** Elements of params: a tied one once, absent optional ones not at all. @since 0.1 */
+LINNET_API int64_t linnet_totals_parameters(const linnet_totals *totals);
+
+/** Bytes of params as they are stored. @since 0.1 */
+LINNET_API int64_t linnet_totals_weight_bytes(const linnet_totals *totals);
+
+/** Bytes that one more position of one sequence adds to all caches, sliding windows left out.
+ * @since 0.1 */
+LINNET_API int64_t linnet_totals_kv_bytes_per_token(const linnet_totals *totals);
+
+/** Bytes of states of a fixed size for one sequence. @since 0.1 */
+LINNET_API int64_t linnet_totals_state_bytes(const linnet_totals *totals);
+
+/** 1 when the output head shares the input embedding's storage. @since 0.1 */
+LINNET_API int32_t linnet_totals_tied(const linnet_totals *totals);
+
+/** Formats that params and buffers are stored in, by bytes descending. @since 0.1 */
+LINNET_API uint64_t linnet_totals_format_count(const linnet_totals *totals);
+
+/** A dtype, or a storage format such as "q4_K"; NULL out of range. Borrowed from the model. @since
+ * 0.1 */
+LINNET_API const char *linnet_totals_format_name(const linnet_totals *totals, uint64_t index);
+
+/** Tensors of a format; 0 out of range. @since 0.1 */
+LINNET_API int64_t linnet_totals_format_tensors(const linnet_totals *totals, uint64_t index);
+
+/** Bytes of a format; 0 out of range. @since 0.1 */
+LINNET_API int64_t linnet_totals_format_bytes(const linnet_totals *totals, uint64_t index);
+
 /** Ops the program calls, by qualified name. @since 0.1 */
 LINNET_API uint64_t linnet_model_op_count(const linnet_model *model);
 

@@ -22,7 +22,21 @@ struct linnet_diagnostics {
 /* ---- config ------------------------------------------------------------------------------------
  */
 
-enum { CONFIG_ROOT, CONFIG_ENTRY, CONFIG_CUBLAS, CONFIG_STD, CONFIG_TEXT_COUNT };
+enum {
+    CONFIG_ROOT,
+    CONFIG_ENTRY,
+    CONFIG_CUBLAS,
+    CONFIG_STD,
+    CONFIG_OPTIMIZER,
+    CONFIG_CHECKPOINT,
+    CONFIG_LORA, /* its patterns */
+    CONFIG_TEXT_COUNT
+};
+
+typedef struct config_texts {
+    char **items; /* owned */
+    uint32_t count, capacity;
+} config_texts;
 
 struct linnet_config {
     lin_allocator allocator;
@@ -32,8 +46,9 @@ struct linnet_config {
     uint32_t bind_count, bind_capacity;
     char **optional; /* owned */
     uint32_t optional_count, optional_capacity;
-    bool has_dtype, has_kv_dtype, no_bindings;
-    lin_dtype dtype, kv_dtype;
+    bool has_dtype, no_bindings, full_window;
+    lin_dtype dtype;
+    const lin_kv_format *kv_keys, *kv_values; /* NULL: as declared */
     lin_backend_kind backend;
     lin_numerics numerics;
     int64_t kv_block_size; /* 0: contiguous */
@@ -41,7 +56,27 @@ struct linnet_config {
     int64_t file_bytes;
     linnet_source_fn source;
     void *source_user;
+
+    /* a training step (api_training.c) */
+    bool training, with_timeline, is_first_step;
+    bool has_master_dtype, has_gradient_dtype;
+    lin_dtype master_dtype, gradient_dtype;
+    lin_loss loss;
+    int64_t accumulation, lora_rank;
+    config_texts trainable;
+    const char *training_option; /* the first that was set; static */
 };
+
+/* api_config.c: what the setters of several files share. `text` is copied; NULL: not set. */
+linnet_status lin_config_set_text(linnet_config *config, int which, const char *text,
+                                  linnet_error *err);
+linnet_status lin_config_push_text(linnet_config *config, config_texts *list, const char *text,
+                                   linnet_error *err);
+linnet_status lin_config_find_dtype(const char *name, lin_dtype *out, linnet_error *err);
+
+/* Refuses training's options without training. */
+linnet_status lin_config_training(const linnet_config *config, lin_training_settings *out,
+                                  linnet_error *err);
 
 /* A copy that shares nothing; NULL: out of memory. */
 linnet_config *lin_config_clone(const linnet_config *config);

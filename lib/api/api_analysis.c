@@ -4,6 +4,8 @@
 
 #include "api/api.h"
 
+#include <string.h>
+
 linnet_status lin_analysis_wrap(lin_answer *take_answer, const lin_allocator *allocator,
                                 linnet_analysis **out_analysis, linnet_error *err)
 {
@@ -23,14 +25,17 @@ linnet_status linnet_analysis_new(const linnet_model *model, const linnet_config
                                   linnet_analysis **out_analysis, linnet_error *err)
 {
     const lin_trace_settings trace_settings = lin_config_trace(config);
-    const lin_memory_settings settings = lin_config_memory(config);
+    lin_memory_settings settings = lin_config_memory(config);
+    lin_training_settings training;
     const int64_t as_configured[LIN_ROLE_COUNT] = { 0 };
     lin_traced traced;
     lin_memory *memory = NULL;
     lin_answer *answer = NULL;
     linnet_status status;
 
-    if ((status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
+    settings.training = config->training ? &training : NULL;
+    if ((status = lin_config_training(config, &training, err)) != LINNET_OK ||
+        (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
                                  &config->allocator, &memory, err)) != LINNET_OK ||
@@ -292,6 +297,81 @@ uint64_t linnet_analysis_assumption_count(const linnet_analysis *analysis)
 const char *linnet_analysis_assumption(const linnet_analysis *analysis, uint64_t index)
 {
     return index < analysis->answer->assumption_count ? analysis->answer->assumptions[index] : NULL;
+}
+
+/* ---- the timeline
+ * ------------------------------------------------------------------------------------------- */
+
+double linnet_analysis_recompute(const linnet_analysis *analysis)
+{
+    const lin_training_answer *training = analysis->answer->training;
+    return training != NULL && training->has_recompute ? training->recompute : 0;
+}
+
+int64_t linnet_analysis_timeline_length(const linnet_analysis *analysis)
+{
+    return analysis->answer->timeline != NULL ? analysis->answer->timeline->length : 0;
+}
+
+static bool find_category(const char *name, lin_category *out)
+{
+    for (lin_category c = 0; c < LIN_CATEGORY_COUNT; c++)
+        if (strcmp(lin_category_name(c), name) == 0) {
+            *out = c;
+            return true;
+        }
+    return false;
+}
+
+linnet_status linnet_analysis_copy_timeline(const linnet_analysis *analysis, const char *category,
+                                            int64_t *out_bytes, uint64_t capacity,
+                                            uint64_t *out_count, linnet_error *err)
+{
+    const lin_answer_timeline *timeline = analysis->answer->timeline;
+    lin_category found;
+    if (timeline == NULL)
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
+                        "this analysis has no timeline: ask the config for one");
+    if (!find_category(category, &found))
+        return lin_fail(err, LINNET_ERROR_NOT_FOUND, "no category is called `%s`", category);
+    const uint64_t length = (uint64_t)timeline->length;
+    if (out_count != NULL)
+        *out_count = length;
+    if (capacity < length)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "room for %llu moments is needed, not %llu",
+                        (unsigned long long)length, (unsigned long long)capacity);
+    for (uint64_t m = 0; m < length; m++)
+        out_bytes[m] = timeline->bytes[found] != NULL ? timeline->bytes[found][m] : 0;
+    return LINNET_OK;
+}
+
+static const lin_phase_span *phase(const linnet_analysis *analysis, uint64_t index)
+{
+    const lin_answer_timeline *timeline = analysis->answer->timeline;
+    return timeline != NULL && index < timeline->phase_count ? &timeline->phases[index] : NULL;
+}
+
+uint64_t linnet_analysis_phase_count(const linnet_analysis *analysis)
+{
+    return analysis->answer->timeline != NULL ? analysis->answer->timeline->phase_count : 0;
+}
+
+const char *linnet_analysis_phase_name(const linnet_analysis *analysis, uint64_t index)
+{
+    const lin_phase_span *p = phase(analysis, index);
+    return p != NULL ? p->name : NULL;
+}
+
+int64_t linnet_analysis_phase_first(const linnet_analysis *analysis, uint64_t index)
+{
+    const lin_phase_span *p = phase(analysis, index);
+    return p != NULL ? p->first : -1;
+}
+
+int64_t linnet_analysis_phase_end(const linnet_analysis *analysis, uint64_t index)
+{
+    const lin_phase_span *p = phase(analysis, index);
+    return p != NULL ? p->end : -1;
 }
 
 /* ---- reports

@@ -6,6 +6,7 @@
  */
 
 #include "api/api.h"
+#include <stdio.h>
 #include <string.h>
 
 linnet_status linnet_config_new(linnet_config **out_config, linnet_error *err)
@@ -51,6 +52,10 @@ void linnet_config_free(linnet_config *config)
     lin_release(&config->allocator, config->binds, config->bind_capacity * sizeof *config->binds);
     lin_release(&config->allocator, config->optional,
                 config->optional_capacity * sizeof *config->optional);
+    for (uint32_t i = 0; i < config->trainable.count; i++)
+        release_text(config, config->trainable.items[i]);
+    lin_release(&config->allocator, config->trainable.items,
+                config->trainable.capacity * sizeof *config->trainable.items);
     const lin_allocator allocator = config->allocator;
     lin_release(&allocator, config, sizeof *config);
 }
@@ -64,7 +69,8 @@ static char *copy_text(const linnet_config *config, const char *text)
     return copy;
 }
 
-static linnet_status set_text(linnet_config *config, int which, const char *text, linnet_error *err)
+linnet_status lin_config_set_text(linnet_config *config, int which, const char *text,
+                                  linnet_error *err)
 {
     char *copy = text != NULL ? copy_text(config, text) : NULL;
     if (text != NULL && copy == NULL)
@@ -89,6 +95,18 @@ static bool reserve(const linnet_config *config, void **items, uint32_t count, u
     *items = moved;
     *capacity = wider;
     return true;
+}
+
+linnet_status lin_config_push_text(linnet_config *config, config_texts *list, const char *text,
+                                   linnet_error *err)
+{
+    char *copy = NULL;
+    if (!reserve(config, (void **)&list->items, list->count, &list->capacity,
+                 sizeof *list->items) ||
+        (copy = copy_text(config, text)) == NULL)
+        return lin_fail_memory(err);
+    list->items[list->count++] = copy;
+    return LINNET_OK;
 }
 
 /* ---- sizes
@@ -137,7 +155,7 @@ static linnet_status unknown_dtype(const char *name, linnet_error *err)
         name);
 }
 
-static linnet_status find_dtype(const char *name, lin_dtype *out, linnet_error *err)
+linnet_status lin_config_find_dtype(const char *name, lin_dtype *out, linnet_error *err)
 {
     return lin_dtype_find(name, strlen(name), out) ? LINNET_OK : unknown_dtype(name, err);
 }
@@ -146,7 +164,7 @@ linnet_status linnet_config_set_dtype(linnet_config *config, const char *dtype, 
 {
     lin_dtype found = LIN_DTYPE_F32;
     if (dtype != NULL) {
-        linnet_status status = find_dtype(dtype, &found, err);
+        linnet_status status = lin_config_find_dtype(dtype, &found, err);
         if (status != LINNET_OK)
             return status;
         if (lin_dtype_class_of(found) != LIN_CLASS_FLOAT)
@@ -158,17 +176,62 @@ linnet_status linnet_config_set_dtype(linnet_config *config, const char *dtype, 
     return LINNET_OK;
 }
 
+static linnet_status unknown_kv_format(const char *name, linnet_error *err)
+{
+    const char *names[64];
+    uint32_t count = 0;
+    for (const lin_kv_format *format;
+         count < ARRAY_LEN(names) && (format = lin_kv_format_at(count)) != NULL; count++)
+        names[count] = format->name;
+    const char *nearest = lin_nearest(name, names, count);
+    if (nearest != NULL)
+        return lin_fail(err, LINNET_ERROR_NOT_FOUND,
+                        "no dtype of caches is called `%s`; did you mean `%s`?", name, nearest);
+    return lin_fail(err, LINNET_ERROR_NOT_FOUND,
+                    "no dtype of caches is called `%s`: there are those of tensors, fp8, fp8_e4m3, "
+                    "fp8_e5m2, q8_0, q5_1, q5_0, q4_1, q4_0 and iq4_nl",
+                    name);
+}
+
+static linnet_status find_kv_format(const char *name, uint64_t length, const lin_kv_format **out,
+                                    linnet_error *err)
+{
+    char word[64];
+    const uint64_t shown = length < sizeof(word) ? length : sizeof(word) - 1;
+    *out = lin_kv_format_find(name, length);
+    if (*out != NULL)
+        return LINNET_OK;
+    memcpy(word, name, (size_t)shown);
+    word[shown] = '\0';
+    return unknown_kv_format(word, err);
+}
+
 linnet_status linnet_config_set_kv_dtype(linnet_config *config, const char *dtype,
                                          linnet_error *err)
 {
-    lin_dtype found = LIN_DTYPE_F32;
+    const lin_kv_format *keys = NULL, *values = NULL;
     if (dtype != NULL) {
-        linnet_status status = find_dtype(dtype, &found, err);
+        const uint64_t length = strcspn(dtype, ",");
+        linnet_status status = find_kv_format(dtype, length, &keys, err);
+        values = keys;
+        if (status == LINNET_OK && dtype[length] == ',')
+            status = find_kv_format(dtype + length + 1, strlen(dtype + length + 1), &values, err);
         if (status != LINNET_OK)
             return status;
     }
-    config->has_kv_dtype = dtype != NULL;
-    config->kv_dtype = found;
+    config->kv_keys = keys;
+    config->kv_values = values;
+    return LINNET_OK;
+}
+
+linnet_status linnet_config_set_kv_window(linnet_config *config, const char *window,
+                                          linnet_error *err)
+{
+    const bool full = window != NULL && strcmp(window, "full") == 0;
+    if (window != NULL && !full && strcmp(window, "window") != 0)
+        return lin_fail(err, LINNET_ERROR_NOT_FOUND,
+                        "caches of layers with a window are `window` or `full`, not `%s`", window);
+    config->full_window = full;
     return LINNET_OK;
 }
 
@@ -198,18 +261,18 @@ linnet_status linnet_config_set_numerics(linnet_config *config, const char *nume
 
 linnet_status linnet_config_set_root(linnet_config *config, const char *block, linnet_error *err)
 {
-    return set_text(config, CONFIG_ROOT, block, err);
+    return lin_config_set_text(config, CONFIG_ROOT, block, err);
 }
 
 linnet_status linnet_config_set_entry(linnet_config *config, const char *entry, linnet_error *err)
 {
-    return set_text(config, CONFIG_ENTRY, entry, err);
+    return lin_config_set_text(config, CONFIG_ENTRY, entry, err);
 }
 
 linnet_status linnet_config_set_std_directory(linnet_config *config, const char *directory,
                                               linnet_error *err)
 {
-    return set_text(config, CONFIG_STD, directory, err);
+    return lin_config_set_text(config, CONFIG_STD, directory, err);
 }
 
 linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const char *text,
@@ -221,7 +284,7 @@ linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const ch
     lin_runtime_item items[LIN_RUNTIME_MAX_ITEMS];
     uint32_t count;
     linnet_status status = lin_backend_runtime(&settings, items, &count, err);
-    return status == LINNET_OK ? set_text(config, CONFIG_CUBLAS, text, err) : status;
+    return status == LINNET_OK ? lin_config_set_text(config, CONFIG_CUBLAS, text, err) : status;
 }
 
 /* ---- lists
@@ -310,6 +373,19 @@ linnet_status linnet_config_set_context_bytes(linnet_config *config, int64_t byt
     return LINNET_OK;
 }
 
+/* The sources count in hundredths; a value between two of them is rounded up. */
+linnet_status linnet_config_set_expert_imbalance(linnet_config *config, int64_t thousandths,
+                                                 linnet_error *err)
+{
+    char hundredths[24];
+    if (thousandths < 1000 || thousandths > 1000000)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT,
+                        "the fullest expert gets 1 to 1000 times its share, not %lld thousandths",
+                        (long long)thousandths);
+    (void)snprintf(hundredths, sizeof(hundredths), "%lld", (long long)((thousandths + 9) / 10));
+    return linnet_config_bind(config, "Imbalance", hundredths, err);
+}
+
 linnet_status linnet_config_set_source(linnet_config *config, linnet_source_fn fn, void *user,
                                        linnet_error *err)
 {
@@ -336,10 +412,14 @@ linnet_status linnet_config_set_file_bytes(linnet_config *config, int64_t bytes,
 static bool copy_owned(linnet_config *copy, const linnet_config *config)
 {
     for (int i = 0; i < CONFIG_TEXT_COUNT; i++)
-        if (set_text(copy, i, config->texts[i], NULL) != LINNET_OK)
+        if (lin_config_set_text(copy, i, config->texts[i], NULL) != LINNET_OK)
             return false;
     for (uint32_t i = 0; i < config->optional_count; i++)
         if (linnet_config_add_optional(copy, config->optional[i], NULL) != LINNET_OK)
+            return false;
+    for (uint32_t i = 0; i < config->trainable.count; i++)
+        if (lin_config_push_text(copy, &copy->trainable, config->trainable.items[i], NULL) !=
+            LINNET_OK)
             return false;
     for (uint32_t i = 0; i < config->bind_count; i++) {
         lin_setting setting = config->binds[i];
@@ -361,6 +441,7 @@ linnet_config *lin_config_clone(const linnet_config *config)
     memset(copy->texts, 0, sizeof copy->texts);
     copy->binds = NULL;
     copy->optional = NULL;
+    memset(&copy->trainable, 0, sizeof copy->trainable);
     copy->bind_count = copy->bind_capacity = copy->optional_count = copy->optional_capacity = 0;
     if (copy_owned(copy, config))
         return copy;
@@ -380,9 +461,12 @@ lin_trace_settings lin_config_trace(const linnet_config *config)
         .optional_paths = (const char *const *)config->optional,
         .optional_count = config->optional_count,
         .no_bindings = config->no_bindings,
+        .full_window = config->full_window,
         .numerics = config->numerics,
         .backend = config->backend,
         .processes = 1,
+        .training = config->training,
+        .loss = config->loss,
     };
     for (int role = 0; role < LIN_ROLE_COUNT; role++) {
         settings.role_given[role] = config->role_value[role] != 0;
@@ -395,11 +479,12 @@ lin_memory_settings lin_config_memory(const linnet_config *config)
 {
     return (lin_memory_settings){
         .backend = config->backend,
-        .has_kv_dtype = config->has_kv_dtype,
-        .kv_dtype = config->kv_dtype,
+        .kv_keys = config->kv_keys,
+        .kv_values = config->kv_values,
         .kv_block_size = config->kv_block_size,
         .context_bytes = config->context_bytes,
         .cublas_workspace_config = config->texts[CONFIG_CUBLAS],
         .effort = lin_plan_default_effort,
+        .with_timeline = config->with_timeline,
     };
 }

@@ -61,25 +61,51 @@ static linnet_status set_optional(linnet_config *config, const lin_json *value, 
     return status;
 }
 
+/* "trainable": a list of patterns. */
+static linnet_status set_trainable(linnet_config *config, const lin_json *value, linnet_error *err)
+{
+    linnet_status status = LINNET_OK;
+    if (value->kind != LIN_JSON_ARRAY)
+        return wrong_type("trainable", "an array", value, err);
+    for (uint32_t i = 0; i < value->count && status == LINNET_OK; i++)
+        status = value->items[i].kind == LIN_JSON_STRING
+                     ? linnet_config_add_trainable(config, value->items[i].text, err)
+                     : wrong_type("trainable", "an array of strings", &value->items[i], err);
+    return status;
+}
+
 /* clang-format off */
 static const config_key config_keys[] = {
     { .key = "backend",          .set_text    = linnet_config_set_backend },
     { .key = "batch",            .set_integer = linnet_config_set_batch },
     { .key = "bind",             .set_value   = set_bind },
     { .key = "cache",            .set_integer = linnet_config_set_cache },
+    { .key = "checkpoint",      .set_text    = linnet_config_set_checkpoint },
     { .key = "context",          .set_integer = linnet_config_set_context },
     { .key = "context_bytes",    .set_integer = linnet_config_set_context_bytes },
     { .key = "cublas_workspace", .set_text    = linnet_config_set_cublas_workspace },
     { .key = "dtype",            .set_text    = linnet_config_set_dtype },
     { .key = "entry",            .set_text    = linnet_config_set_entry },
+    { .key = "expert_imbalance", .set_integer = linnet_config_set_expert_imbalance },
     { .key = "file_bytes",       .set_integer = linnet_config_set_file_bytes },
+    { .key = "grad_accumulation",.set_integer = linnet_config_set_grad_accumulation },
+    { .key = "gradient_dtype",  .set_text    = linnet_config_set_gradient_dtype },
     { .key = "kv_block_size",    .set_integer = linnet_config_set_kv_block_size },
     { .key = "kv_dtype",         .set_text    = linnet_config_set_kv_dtype },
+    { .key = "kv_window",        .set_text    = linnet_config_set_kv_window },
+    { .key = "lora",            .set_text    = linnet_config_set_lora },
+    { .key = "loss",            .set_text    = linnet_config_set_loss },
+    { .key = "master_dtype",    .set_text    = linnet_config_set_master_dtype },
     { .key = "no_bindings",      .set_flag    = linnet_config_set_no_bindings },
     { .key = "numerics",         .set_text    = linnet_config_set_numerics },
+    { .key = "optimizer",       .set_text    = linnet_config_set_optimizer },
     { .key = "optional",         .set_value   = set_optional },
     { .key = "root",             .set_text    = linnet_config_set_root },
     { .key = "std_directory",    .set_text    = linnet_config_set_std_directory },
+    { .key = "step",            .set_text    = linnet_config_set_step },
+    { .key = "timeline",        .set_flag    = linnet_config_set_timeline },
+    { .key = "trainable",       .set_value   = set_trainable },
+    { .key = "training",        .set_flag    = linnet_config_set_training },
 };
 /* clang-format on */
 

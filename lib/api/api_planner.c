@@ -20,8 +20,11 @@ linnet_status linnet_planner_new(const linnet_model *model, const linnet_config 
         goto out;
     }
     const lin_trace_settings trace_settings = lin_config_trace(planner->config);
-    const lin_memory_settings settings = lin_config_memory(planner->config);
-    if ((status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
+    lin_memory_settings settings = lin_config_memory(planner->config);
+    lin_training_settings training;
+    settings.training = config->training ? &training : NULL;
+    if ((status = lin_config_training(planner->config, &training, err)) != LINNET_OK ||
+        (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
                                  &config->allocator, &planner->memory, err)) != LINNET_OK)

@@ -37,7 +37,8 @@ typedef enum lin_storage_rule {
     LIN_RESULT_FRESH,
     LIN_RESULT_IN_PLACE,   /* cache writes: shares operand 0 when tracing.md 5.6 allows it */
     LIN_RESULT_COLLECTIVE, /* identity on one device, fresh with more than one process */
-    LIN_RESULT_IDENTITY    /* always shares operand 0 */
+    LIN_RESULT_IDENTITY,   /* always shares operand 0 */
+    LIN_RESULT_TRAINING    /* fresh; outside training the op's body is followed */
 } lin_storage_rule;
 
 typedef enum lin_phase {
@@ -51,6 +52,15 @@ typedef struct lin_amount {
     lin_confidence confidence;
 } lin_amount;
 
+/* What autograd keeps from a call that carries gradients until its backward. */
+typedef struct lin_keep {
+    uint8_t operands; /* bit i: operand i */
+    bool factors;     /* operands 0 and 1, each when the other carries a gradient */
+    uint8_t results;  /* bit i: tensor result i */
+    /* Memory the kernel makes for itself and keeps. NULL: none. */
+    lin_amount (*extra)(lin_expr_table *exprs, const lin_operand *operands, uint32_t count);
+} lin_keep;
+
 /* A native implementation. */
 typedef struct lin_native {
     const char *name; /* without "(input dtype)" */
@@ -60,6 +70,7 @@ typedef struct lin_native {
     lin_amount (*workspace)(lin_expr_table *exprs, const lin_operand *operands, uint32_t count,
                             lin_expr result_bytes, lin_phase phase, int64_t processes);
     bool workspace_unknown;
+    const lin_keep *keep; /* NULL: not known; all inputs and results are assumed */
 } lin_native;
 
 typedef struct lin_choice {
@@ -73,6 +84,19 @@ typedef struct lin_choice {
 /* The implementation of the op with that qualified name under a policy. `generic` backends choose
  * as CUDA does. */
 lin_choice lin_backend_choose(const char *qualified_op, lin_numerics numerics);
+
+/* The forms a cross-entropy of an output head can take (std.nn.loss): one meaning, different
+ * memory. */
+typedef enum lin_loss {
+    LIN_LOSS_AS_WRITTEN,
+    LIN_LOSS_CHUNKED,
+    LIN_LOSS_LOGITS,
+    LIN_LOSS_LOGITS_F32
+} lin_loss;
+bool lin_loss_find(const char *name, lin_loss *out); /* "chunked", "logits", "logits-f32" */
+const char *lin_loss_name(lin_loss loss);            /* NULL as written */
+/* The op that stands for `qualified_op` under `loss`; NULL when it is no such loss. */
+const char *lin_loss_op(const char *qualified_op, lin_loss loss);
 
 /* Runtime items of one device in inference or training (tracing.md 12), from the constants of
  * lib/zoo/runtime. */

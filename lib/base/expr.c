@@ -47,7 +47,9 @@ static bool multiply_terms(lin_expr_table *table, const lin_term *a, const lin_t
         out->factor_count = other->factor_count;
         return true;
     }
-    lin_factor merged[2 * LIN_EXPR_MAX_FACTORS];
+    if (monomial_of(a)->degree + monomial_of(b)->degree > LIN_EXPR_MAX_FACTORS)
+        return false;
+    lin_factor merged[LIN_EXPR_MAX_FACTORS];
     uint32_t i = 0, j = 0, count = 0;
     while (i < a->factor_count || j < b->factor_count) {
         bool take_a = j == b->factor_count ||
@@ -55,15 +57,12 @@ static bool multiply_terms(lin_expr_table *table, const lin_term *a, const lin_t
         bool take_b = i == a->factor_count ||
                       (j < b->factor_count && b->factors[j].atom <= a->factors[i].atom);
         lin_factor factor = take_a ? a->factors[i] : b->factors[j];
-        if (take_a && take_b &&
-            __builtin_add_overflow(factor.power, b->factors[j].power, &factor.power))
-            return false;
+        if (take_a && take_b)
+            factor.power += b->factors[j].power;
         i += take_a;
         j += take_b;
         merged[count++] = factor;
     }
-    if (count > LIN_EXPR_MAX_FACTORS)
-        return false;
     out->factors = lin_expr_intern_factors(table, merged, count);
     out->factor_count = count;
     return out->factors != NULL;

@@ -15,7 +15,8 @@
  * packs), and a traced graph, whose symbols are batch, context and cache.
  *
  * An expression whose coefficients would pass int64_t, that divides by the constant 0, that would
- * have more than LIN_EXPR_MAX_TERMS terms or LIN_EXPR_MAX_FACTORS factors in one of them, that
+ * have more than LIN_EXPR_MAX_TERMS terms or LIN_EXPR_MAX_FACTORS factors in one of them (a power
+ * counts as often as it says), that
  * nests quotients deeper than LIN_EXPR_MAX_DEPTH or is larger than LIN_EXPR_MAX_SIZE when written
  * out is LIN_EXPR_INVALID (so recursion over an expression is bounded); everything built from an
  * invalid expression is invalid (as with NaN), so it is tested once, where the result is used.

@@ -7,6 +7,8 @@
 
 #include "graph/graph.h"
 
+#include <string.h>
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -127,4 +129,12 @@ bool lin_graph_check(const lin_graph *graph, char *why, uint64_t capacity)
         if (graph->outputs.items[i] >= graph->objects.count)
             return complain(answer, "output %u is no object", i);
     return true;
+}
+
+bool lin_object_holds_values(const lin_object *cache)
+{
+    const char *name = cache->name;
+    const size_t length = strlen(name);
+    return strcmp(name, "v") == 0 || strstr(name, "value") != NULL ||
+           (length > 2 && strcmp(name + length - 2, "_v") == 0);
 }

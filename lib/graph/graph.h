@@ -21,6 +21,7 @@ typedef struct lin_object {
     const char *path; /* of a parameter, buffer, state; NULL otherwise */
     lin_category category;
     lin_dtype dtype;
+    const char *storage; /* a parameter's format in its checkpoint ("q4_K"); NULL: the dtype */
     const lin_expr *shape;
     uint32_t rank;
     lin_expr elements; /* product of the shape */
@@ -45,7 +46,9 @@ typedef struct lin_step {
     uint32_t output_count;
     lin_expr arithmetic;        /* operations; LIN_EXPR_INVALID when the count does not fit */
     const char *implementation; /* native implementation's name, or NULL */
-    const void *native;         /* the backend's row for it (backend.h), or NULL */
+    const uint32_t *operands;   /* of a native call, by number: as inputs, repeated ones too */
+    uint32_t operand_count;
+    const void *native; /* the backend's row for it (backend.h), or NULL */
     lin_expr workspace; /* bytes during this step in a forward pass; 0 when none or unknown */
     lin_confidence workspace_confidence; /* LIN_UNKNOWN: not known, counted as nothing, listed */
 } lin_step;
@@ -78,6 +81,10 @@ typedef struct lin_graph {
     const char *entry;          /* name of the traced entry */
     const char *root;           /* name of the root block, "" for a module-level entry */
 } lin_graph;
+
+/* Whether a cache holds values: its name ends in "_v" or has "value" in it; all others, the latents
+ * of latent attention among them, hold keys. */
+bool lin_object_holds_values(const lin_object *cache);
 
 lin_graph *lin_graph_new(
     const lin_allocator *allocator);   /* NULL: out of memory. The arena has no jump target yet */

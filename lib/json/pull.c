@@ -244,10 +244,15 @@ static uint64_t skip_digits(const lin_pull *pull, uint64_t offset)
     return offset;
 }
 
-static bool is_at(const lin_pull *pull, uint64_t offset, const char *choices)
+/* A loop and no call: the choices are few, and known where it is inlined. */
+static inline bool is_at(const lin_pull *pull, uint64_t offset, const char *choices)
 {
-    return offset < pull->length && pull->text[offset] != '\0' &&
-           strchr(choices, pull->text[offset]) != NULL;
+    if (offset >= pull->length)
+        return false;
+    for (; *choices != '\0'; choices++)
+        if (*choices == pull->text[offset])
+            return true;
+    return false;
 }
 
 /* number := "-"? ("0" | [1-9] digits) ("." digits)? ([eE] [+-]? digits)? ; false: `*out_end` is

@@ -11,6 +11,7 @@
 enum {
     MAX_DEPTH = 200,    /* of declarations inside each other: bounds the C stack */
     MAX_GENERICS = 256, /* of one declaration: lists of generics are searched front to back */
+    MAX_PARAMS = 256,   /* of one function: every call has a place for each, given or default */
 };
 
 /* E1205 for a name that `seen` has. */
@@ -297,8 +298,14 @@ static local_kind signature_local(const void *user, lin_name name, lin_expr *out
 static void resolve_params(checker *c, const scope *s, decl *d)
 {
     binding_list seen = { 0 };
-    lin_param *params = LIN_NEW_ARRAY(c->arena, lin_param, d->item->param_count);
-    for (uint32_t i = 0; i < d->item->param_count; i++) {
+    uint32_t count = d->item->param_count;
+    if (count > MAX_PARAMS) {
+        report(c, d->item->params[MAX_PARAMS].ident.span, "E1101",
+               "more than %d parameters in one declaration", MAX_PARAMS);
+        count = MAX_PARAMS;
+    }
+    lin_param *params = LIN_NEW_ARRAY(c->arena, lin_param, count);
+    for (uint32_t i = 0; i < count; i++) {
         const ast_param *written = &d->item->params[i];
         if (check_declarable(c, written->ident))
             declare_once(c, &seen, written->ident, "parameter");
@@ -308,7 +315,7 @@ static void resolve_params(checker *c, const scope *s, decl *d)
                                  .has_default = written->default_value != NULL };
     }
     d->function->params = params;
-    d->function->param_count = d->item->param_count;
+    d->function->param_count = count;
 }
 
 static bool is_float_tensor(const checker *c, const lin_type *type)
@@ -383,8 +390,11 @@ static void resolve_by_kind(checker *c, decl *d)
 
 static lin_solver *solver_at(checker *c, uint32_t depth)
 {
-    while (c->solvers.count <= depth)
-        LIN_PUSH(c->scratch, &c->solvers, lin_solver_new(c->scratch, c->program->dims));
+    while (c->solvers.count <= depth) {
+        lin_solver *fresh = lin_solver_new(c->scratch, c->program->dims);
+        lin_solver_share_work(fresh, c->solver);
+        LIN_PUSH(c->scratch, &c->solvers, fresh);
+    }
     lin_solver_clear(c->solvers.items[depth]);
     return c->solvers.items[depth];
 }

@@ -235,11 +235,19 @@ static bool comparison_of(ast_binary_op op, lin_comparison *out)
     }
 }
 
+/* Of one `where`: all are assumed in each method of a block and proven at each use. */
+enum { MAX_CONSTRAINTS = 128 };
+
 lin_constraints resolve_where(checker *c, const scope *s, const ast_where *where)
 {
-    lin_constraint *items = LIN_NEW_ARRAY(c->arena, lin_constraint, where->count);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < where->count; i++) {
+    uint32_t count = 0, written = where->count;
+    if (written > MAX_CONSTRAINTS) {
+        report(c, where->items[MAX_CONSTRAINTS]->span, "E1101",
+               "more than %d comparisons in one `where` clause", MAX_CONSTRAINTS);
+        written = MAX_CONSTRAINTS;
+    }
+    lin_constraint *items = LIN_NEW_ARRAY(c->arena, lin_constraint, written);
+    for (uint32_t i = 0; i < written; i++) {
         const ast_expr *e = where->items[i];
         lin_constraint fact = { .span = e->span };
         if (e->kind == AST_ERROR)

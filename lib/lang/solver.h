@@ -5,7 +5,7 @@
 /*
  * Proofs about dimensions (language.md 6.3): facts come from `where` clauses and from dimensions
  * never being negative. Sound, not complete: "not proven" means the user adds a `where` clause.
- * Rewriting depth is bounded.
+ * Rewriting depth is bounded, and so is the work, of one question and of a whole program.
  */
 
 #include "lang/types.h"
@@ -14,6 +14,8 @@ typedef struct lin_solver lin_solver;
 
 /* A solver over `table`, in `arena` (with a jump target). */
 lin_solver *lin_solver_new(lin_arena *arena, lin_expr_table *table);
+/* `solver` counts its work together with that of `first`, which lives as long. */
+void lin_solver_share_work(lin_solver *solver, lin_solver *first);
 void lin_solver_clear(lin_solver *solver);
 void lin_solver_assume(lin_solver *solver, lin_comparison comparison, lin_expr left,
                        lin_expr right);

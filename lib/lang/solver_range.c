@@ -105,7 +105,7 @@ static lin_range greatest(lin_range a, lin_range b)
     return scale(least(scale(a, -1), scale(b, -1)), -1);
 }
 
-static lin_range structure_range(const lin_solver *solver, lin_atom_info info)
+static lin_range structure_range(lin_solver *solver, lin_atom_info info)
 {
     if (info.kind == LIN_ATOM_SYMBOL)
         return at_least(0);
@@ -128,8 +128,10 @@ static lin_range structure_range(const lin_solver *solver, lin_atom_info info)
     return anything;
 }
 
-lin_range lin_solver_atom_range(const lin_solver *solver, lin_atom atom)
+lin_range lin_solver_atom_range(lin_solver *solver, lin_atom atom)
 {
+    if (!lin_solver_spend(solver, 1 + solver->bounds.count / 8))
+        return anything;
     lin_range range = structure_range(solver, lin_expr_atom(solver->table, atom));
     for (uint32_t i = 0; i < solver->bounds.count; i++)
         if (solver->bounds.items[i].atom == atom)
@@ -137,7 +139,7 @@ lin_range lin_solver_atom_range(const lin_solver *solver, lin_atom atom)
     return range;
 }
 
-static lin_range term_range(const lin_solver *solver, const lin_term *term)
+static lin_range term_range(lin_solver *solver, const lin_term *term)
 {
     if (term->factor_count == 1 && term->factors[0].power == 1)
         return scale(lin_solver_atom_range(solver, term->factors[0].atom), term->coefficient);
@@ -155,7 +157,7 @@ static lin_range term_range(const lin_solver *solver, const lin_term *term)
     return scale(product, term->coefficient);
 }
 
-lin_range lin_solver_range(const lin_solver *solver, lin_expr e)
+lin_range lin_solver_range(lin_solver *solver, lin_expr e)
 {
     if (e == LIN_EXPR_INVALID)
         return anything;
@@ -166,19 +168,20 @@ lin_range lin_solver_range(const lin_solver *solver, lin_expr e)
     return sum;
 }
 
-static bool low_end(const lin_solver *solver, lin_expr e)
+static bool low_end(lin_solver *solver, lin_expr e)
 {
     lin_range range = lin_solver_range(solver, e);
     return range.has_low && range.low >= 0;
 }
 
-bool lin_solver_surely_not_negative(const lin_solver *solver, lin_expr e)
+bool lin_solver_surely_not_negative(lin_solver *solver, lin_expr e)
 {
     if (e == LIN_EXPR_INVALID)
         return false;
     if (low_end(solver, e))
         return true;
-    for (uint32_t i = 0; i < solver->not_negative.count; i++)
+    uint32_t terms = lin_expr_view(solver->table, e).count;
+    for (uint32_t i = 0; i < solver->not_negative.count && lin_solver_spend(solver, terms); i++)
         if (low_end(solver, lin_expr_sub(solver->table, e, solver->not_negative.items[i])))
             return true;
     return false;

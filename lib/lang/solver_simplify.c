@@ -93,7 +93,7 @@ static bool divides_term(lin_solver *solver, lin_expr divisor, const lin_term *t
     if (view.count == 1 &&
         lin_solver_term_quotient(solver, term, &view.terms[0]) != LIN_EXPR_INVALID)
         return true;
-    if (depth == 0)
+    if (depth == 0 || !lin_solver_spend(solver, solver->divisible.count))
         return false;
     for (uint32_t i = 0; i < solver->divisible.count; i++) {
         const solver_pair pair = solver->divisible.items[i];
@@ -196,6 +196,8 @@ static lin_expr rewrite_by(lin_solver *solver, lin_expr e, solver_rule rule)
 {
     lin_terms view = lin_expr_view(solver->table, e);
     const lin_term *lead = &lin_expr_view(solver->table, rule.zero).terms[rule.lead];
+    if (!lin_solver_spend(solver, view.count))
+        return e;
     for (uint32_t i = 0; i < view.count; i++) {
         int64_t times;
         if (!lin_floordiv_i64(view.terms[i].coefficient, lead->coefficient, &times) || times == 0)
@@ -204,6 +206,7 @@ static lin_expr rewrite_by(lin_solver *solver, lin_expr e, solver_rule rule)
         lin_expr multiple = lin_expr_mul(solver->table, rule.zero, factors);
         multiple = lin_expr_mul(solver->table, multiple, lin_expr_int(solver->table, times));
         lin_expr reduced = lin_expr_sub(solver->table, e, multiple);
+        (void)lin_solver_spend(solver, lin_expr_view(solver->table, rule.zero).count);
         if (reduced != LIN_EXPR_INVALID)
             return reduced;
     }
@@ -286,6 +289,8 @@ static split split_dividend(lin_solver *solver, lin_expr dividend, lin_expr divi
     if (dividend == divisor)
         return (split){ lin_expr_int(table, 1), zero };
     for (uint32_t i = 0; i < view.count; i++) {
+        if (!lin_solver_spend(solver, lin_expr_view(table, all.rest).count))
+            return (split){ zero, dividend };
         split one = split_term(solver, &view.terms[i], divisor);
         all.whole = lin_expr_add(table, all.whole, one.whole);
         all.rest = lin_expr_add(table, all.rest, one.rest);
@@ -350,8 +355,10 @@ static lin_expr simple_least(lin_solver *solver, lin_atom_kind kind, lin_expr a,
 
 /* ---- the whole ---- */
 
-static lin_expr simple_symbol(const lin_solver *solver, lin_atom atom, lin_symbol symbol)
+static lin_expr simple_symbol(lin_solver *solver, lin_atom atom, lin_symbol symbol)
 {
+    if (!lin_solver_spend(solver, 1 + solver->equalities.count / 8))
+        return lin_expr_of_atom(solver->table, atom);
     for (uint32_t i = 0; i < solver->equalities.count; i++)
         if (solver->equalities.items[i].symbol == symbol)
             return solver->equalities.items[i].value;
@@ -386,10 +393,10 @@ static lin_expr simple_term(lin_solver *solver, const lin_term *term)
     lin_expr product = lin_expr_int(solver->table, term->coefficient);
     for (uint32_t i = 0; i < term->factor_count; i++) {
         lin_expr atom = simple_atom(solver, term->factors[i].atom);
-        if (term->factors[i].power > 64)
-            return LIN_EXPR_INVALID;
-        for (uint32_t p = 0; p < term->factors[i].power; p++)
+        for (uint32_t p = 0; p < term->factors[i].power; p++) {
             product = lin_expr_mul(solver->table, product, atom);
+            (void)lin_solver_spend(solver, lin_expr_view(solver->table, product).count);
+        }
     }
     return product;
 }
@@ -411,8 +418,11 @@ static lin_expr simplify_once(lin_solver *solver, lin_expr e)
     if (atoms_are_simple(solver, view))
         return rewrite(solver, e);
     lin_expr sum = lin_expr_int(solver->table, 0);
-    for (uint32_t i = 0; i < view.count; i++)
+    for (uint32_t i = 0; i < view.count; i++) {
+        if (!lin_solver_spend(solver, lin_expr_view(solver->table, sum).count))
+            return e;
         sum = lin_expr_add(solver->table, sum, simple_term(solver, &view.terms[i]));
+    }
     return sum == LIN_EXPR_INVALID ? e : rewrite(solver, sum);
 }
 
@@ -424,11 +434,17 @@ static void remember(lin_solver *solver, lin_expr e, lin_expr simple)
 
 lin_expr lin_solver_simplify(lin_solver *solver, lin_expr e)
 {
+    if (!solver->asked) {
+        lin_solver_ask(solver);
+        e = lin_solver_simplify(solver, e);
+        lin_solver_answer(solver);
+        return e;
+    }
     if (e == LIN_EXPR_INVALID || lin_expr_is_int(solver->table, e, NULL))
         return e;
     if (solver->cache[e % SOLVER_CACHE].e == e)
         return solver->cache[e % SOLVER_CACHE].simple;
-    if (solver->depth >= SOLVER_MAX_DEPTH) {
+    if (solver->depth >= SOLVER_MAX_DEPTH || !lin_solver_spend(solver, 1)) {
         solver->limited = true;
         return e;
     }

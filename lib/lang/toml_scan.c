@@ -159,7 +159,7 @@ static bool take_code_point(toml *t, uint32_t digits, uint32_t *out)
 static bool take_escape(toml *t, char *out, uint32_t *out_length)
 {
     static const char letters[] = "btnfr\"\\", values[] = "\b\t\n\f\r\"\\";
-    uint32_t code;
+    uint32_t code = 0;
     t->position++;
     char c = lin_toml_look(t, 0);
     const char *known = c == '\0' ? NULL : strchr(letters, c);

@@ -8,7 +8,7 @@
  * here; what the call owns is released by its caller, whose locals did not change meanwhile.
  */
 
-#include "memory/prepared.h"
+#include "memory/training.h"
 
 /* ---- preparing ---- */
 
@@ -16,7 +16,7 @@ static linnet_status list_runtime(lin_memory *memory, linnet_error *err)
 {
     const lin_runtime_settings settings = {
         .backend = memory->settings.backend,
-        .training = false,
+        .training = memory->settings.training != NULL,
         .context_bytes = memory->settings.context_bytes,
         .cublas_workspace_config = memory->settings.cublas_workspace_config,
         .allocator = &memory->allocator,
@@ -52,7 +52,11 @@ static linnet_status prepare(lin_memory *memory, lin_text *text, linnet_error *e
     memory->traced.graph->arena.on_failure = &out_of_memory;
 
     const linnet_status status = list_runtime(memory, err);
-    return status != LINNET_OK ? status : lin_memory_prepare_inference(memory, text, err);
+    if (status != LINNET_OK)
+        return status;
+    return memory->settings.training != NULL
+               ? lin_memory_prepare_training(memory, memory->settings.training, text, err)
+               : lin_memory_prepare_inference(memory, text, err);
 }
 
 static void end_call(lin_memory *memory, lin_text *text)
@@ -81,6 +85,7 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
     take_traced->graph = NULL;
     memory->settings = *settings;
     memory->numerics = trace_settings->numerics;
+    memory->processes = trace_settings->processes;
     memory->is_cache_given = trace_settings->role_given[LIN_ROLE_CACHE];
     lin_arena_init(&memory->arena, allocator);
     lin_arena_init(&memory->scratch, allocator);
@@ -93,7 +98,8 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
         lin_memory_free(memory);
         return status;
     }
-    memory->settings.cublas_workspace_config = NULL; /* read; the caller's text may go */
+    memory->settings.cublas_workspace_config = NULL; /* read; the caller's may go */
+    memory->settings.training = NULL;
     *out = memory;
     return LINNET_OK;
 }
@@ -136,7 +142,7 @@ static void describe_configuration(const lin_memory *memory, const lin_evaluated
         answer->role_value[role] = at->role_value[role];
         answer->role_free[role] = graph->role_free[role];
     }
-    answer->kv_dtype = settings->has_kv_dtype ? lin_dtype_name(settings->kv_dtype) : NULL;
+    answer->kv_dtype = lin_memory_cache_format(settings, arena);
     answer->kv_paged = settings->kv_block_size > 0;
     answer->kv_block_size = settings->kv_block_size;
 
@@ -223,21 +229,32 @@ static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text 
     if (setjmp(out_of_memory) != 0)
         return lin_fail_memory(err);
     memory->scratch.on_failure = &out_of_memory;
+    memory->traced.graph->arena.on_failure = &out_of_memory;
     answer->arena.on_failure = &out_of_memory;
 
     describe_configuration(memory, at, answer);
     answer->peaks = at->peaks;
-    answer->peak_step = at->live.moment;
-    answer->peak_at = lin_memory_step_words(&answer->arena, memory->traced.graph, at->live.moment);
+    answer->peak_step = at->peak;
+    answer->peak_at =
+        memory->training != NULL
+            ? lin_training_peak_words(memory, at, &answer->arena, &memory->scratch)
+            : lin_memory_step_words(&answer->arena, memory->traced.graph, at->peak);
     answer->steps = memory->traced.graph->steps.count;
     answer->activations_formula = lin_memory_copy(&answer->arena, memory->activations_formula);
-    lin_memory_list_components(memory, at, text, answer);
+    if (memory->training != NULL) {
+        lin_training_describe(memory, answer);
+        lin_memory_list_training(memory, at, text, answer);
+    } else {
+        lin_memory_list_components(memory, at, text, answer);
+    }
+    if (memory->settings.with_timeline)
+        lin_memory_list_timeline(memory, at, answer);
     lin_memory_list_largest(memory, at, text, answer);
     lin_memory_list_unknown(memory, answer);
     lin_memory_list_warnings(memory, answer);
     lin_memory_list_assumptions(memory, at, answer);
     describe_device(memory, answer);
-    return plan_transient(memory, at, answer, err);
+    return memory->training != NULL ? LINNET_OK : plan_transient(memory, at, answer, err);
 }
 
 linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],

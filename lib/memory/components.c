@@ -7,8 +7,6 @@
 
 #define DEVICE "device:0"
 
-typedef LIN_LIST(lin_component) component_list;
-typedef LIN_LIST(const char *) text_list;
 
 /* What is there before the entry runs. */
 static const struct holding_row {
@@ -22,7 +20,8 @@ static const struct holding_row {
     { "KV cache", LIN_CATEGORY_KV_CACHE, false },
 };
 
-static void add(lin_answer *answer, component_list *list, lin_component component)
+void lin_memory_add_component(lin_answer *answer, lin_component_list *list,
+                              lin_component component)
 {
     component.note = component.note != NULL ? component.note : "";
     component.device = DEVICE;
@@ -43,36 +42,49 @@ static const char *holding_note(const lin_memory *memory, lin_category category,
                             holding->tensors == 1 ? "" : "s");
 }
 
+static const char *holding_name(lin_category category)
+{
+    for (uint32_t i = 0; i < ARRAY_LEN(holding_rows); i++)
+        if (holding_rows[i].category == category)
+            return holding_rows[i].name;
+    return "";
+}
+
+void lin_memory_add_holding(const lin_memory *memory, lin_category category, int64_t bytes,
+                            lin_answer *answer, lin_component_list *list)
+{
+    const bool is_modeled = category == LIN_CATEGORY_KV_CACHE && memory->caches.differs;
+    lin_memory_add_component(
+        answer, list,
+        (lin_component){
+            .name = holding_name(category),
+            .category = category,
+            .known = true,
+            .bytes = bytes,
+            .confidence = is_modeled ? LIN_BACKEND_MODELED : LIN_EXACT,
+            .formula = lin_memory_copy(&answer->arena, memory->holdings[category].formula),
+            .note = holding_note(memory, category, &answer->arena),
+        });
+}
+
 static void add_holdings(const lin_memory *memory, const int64_t *bytes, lin_answer *answer,
-                         component_list *list)
+                         lin_component_list *list)
 {
     for (uint32_t i = 0; i < ARRAY_LEN(holding_rows); i++) {
         const struct holding_row *row = &holding_rows[i];
-        const lin_holding *holding = &memory->holdings[row->category];
-        if (!row->always && holding->tensors == 0)
-            continue;
-        const bool is_modeled = row->category == LIN_CATEGORY_KV_CACHE && memory->caches.differs;
-        add(answer, list,
-            (lin_component){
-                .name = row->name,
-                .category = row->category,
-                .known = true,
-                .bytes = bytes[row->category],
-                .confidence = is_modeled ? LIN_BACKEND_MODELED : LIN_EXACT,
-                .formula = lin_memory_copy(&answer->arena, holding->formula),
-                .note = holding_note(memory, row->category, &answer->arena),
-            });
+        if (row->always || memory->holdings[row->category].tensors > 0)
+            lin_memory_add_holding(memory, row->category, bytes[row->category], answer, list);
     }
 }
 
 static void add_workspace(const lin_memory *memory, int32_t moment, int64_t bytes,
-                          lin_text *scratch, lin_answer *answer, component_list *list)
+                          lin_text *scratch, lin_answer *answer, lin_component_list *list)
 {
     const lin_graph *graph = memory->traced.graph;
     if (bytes == 0)
         return;
     const lin_step *step = &graph->steps.items[moment];
-    add(answer, list,
+    lin_memory_add_component(answer, list,
         (lin_component){
             .name = "Backend workspace",
             .category = LIN_CATEGORY_WORKSPACE,
@@ -84,11 +96,11 @@ static void add_workspace(const lin_memory *memory, int32_t moment, int64_t byte
         });
 }
 
-static void add_runtime(const lin_memory *memory, lin_answer *answer, component_list *list)
+void lin_memory_add_runtime(const lin_memory *memory, lin_answer *answer, lin_component_list *list)
 {
     for (uint32_t i = 0; i < memory->runtime_count; i++) {
         const lin_runtime_item *item = &memory->runtime[i];
-        add(answer, list,
+        lin_memory_add_component(answer, list,
             (lin_component){
                 .name = lin_memory_copy(&answer->arena, item->name),
                 .category = item->category,
@@ -100,6 +112,16 @@ static void add_runtime(const lin_memory *memory, lin_answer *answer, component_
     }
 }
 
+void lin_memory_end_components(lin_answer *answer, const lin_component_list *list)
+{
+    answer->components = list->items;
+    answer->component_count = list->count;
+    answer->confidence = LIN_EXACT;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->items[i].known && list->items[i].confidence > answer->confidence)
+            answer->confidence = list->items[i].confidence;
+}
+
 void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *at,
                                 lin_text *scratch, lin_answer *answer)
 {
@@ -107,9 +129,9 @@ void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *a
     lin_timeline_breakdown(memory->timeline, memory->values, at->live.moment, live);
     lin_timeline_breakdown(memory->timeline, memory->values, at->full.moment, full);
 
-    component_list list = { NULL, 0, 0 };
+    lin_component_list list = { NULL, 0, 0 };
     add_holdings(memory, live, answer, &list);
-    add(answer, &list,
+    lin_memory_add_component(answer, &list,
         (lin_component){
             .name = "Peak activations",
             .category = LIN_CATEGORY_ACTIVATIONS,
@@ -119,39 +141,36 @@ void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *a
             .formula = lin_memory_copy(&answer->arena, memory->activations_formula),
         });
     add_workspace(memory, at->full.moment, full[LIN_CATEGORY_WORKSPACE], scratch, answer, &list);
-    add_runtime(memory, answer, &list);
+    lin_memory_add_runtime(memory, answer, &list);
 
-    answer->components = list.items;
-    answer->component_count = list.count;
-    answer->confidence = LIN_EXACT;
-    for (uint32_t i = 0; i < list.count; i++)
-        if (list.items[i].known && list.items[i].confidence > answer->confidence)
-            answer->confidence = list.items[i].confidence;
+    lin_memory_end_components(answer, &list);
 }
 
-static void add_text(lin_answer *answer, text_list *list, const char *text)
+void lin_memory_add_words(lin_answer *answer, lin_words_list *list, const char *words)
 {
-    LIN_PUSH(&answer->arena, list, text);
+    LIN_PUSH(&answer->arena, list, words);
 }
 
 void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer)
 {
     const lin_graph *graph = memory->traced.graph;
     lin_arena *arena = &answer->arena;
-    text_list list = { NULL, 0, 0 };
+    lin_words_list list = { NULL, 0, 0 };
     const bool lists_workspaces = memory->settings.backend != LIN_BACKEND_GENERIC;
     for (uint32_t i = 0; lists_workspaces && i < graph->unknown_workspaces.count; i++) {
         const lin_unknown_call *call = &graph->unknown_workspaces.items[i];
-        add_text(answer, &list,
+        lin_memory_add_words(answer, &list,
                  lin_arena_format(arena, "workspace of `%s` (%u call%s)", call->implementation,
                                   call->calls, call->calls == 1 ? "" : "s"));
     }
+    if (memory->training != NULL)
+        lin_memory_add_unknown_training(memory, answer, &list);
     for (uint32_t i = 0; i < memory->runtime_count; i++) {
         const lin_runtime_item *item = &memory->runtime[i];
         if (item->known)
             continue;
         const bool has_note = item->note != NULL && item->note[0] != '\0';
-        add_text(answer, &list,
+        lin_memory_add_words(answer, &list,
                  has_note ? lin_arena_format(arena, "%s: %s", item->name, item->note)
                           : lin_memory_copy(arena, item->name));
     }
@@ -163,16 +182,18 @@ void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
 {
     const lin_graph *graph = memory->traced.graph;
     lin_arena *arena = &answer->arena;
-    text_list list = { NULL, 0, 0 };
+    lin_words_list list = { NULL, 0, 0 };
     for (uint32_t i = 0; i < graph->relations.count; i++)
         if (!lin_memory_relation_holds(memory, i))
-            add_text(answer, &list,
+            lin_memory_add_words(answer, &list,
                      lin_arena_format(arena,
                                       "these values break one of the model's `where` clauses: %s",
                                       graph->relations.items[i].text));
     if (graph->traced_both_branches)
-        add_text(answer, &list,
+        lin_memory_add_words(answer, &list,
                  "both branches of an `if` were traced: the peak covers whichever is taken");
+    if (memory->training != NULL)
+        lin_memory_add_warned_training(memory, answer, &list);
     answer->warnings = list.items;
     answer->warning_count = list.count;
 }
@@ -183,22 +204,24 @@ void lin_memory_list_assumptions(const lin_memory *memory, const lin_evaluated *
     const lin_source *source = memory->source;
     const lin_graph *graph = memory->traced.graph;
     lin_arena *arena = &answer->arena;
-    text_list list = { NULL, 0, 0 };
+    lin_words_list list = { NULL, 0, 0 };
     for (uint32_t i = 0; i < source->assumption_count; i++)
-        add_text(answer, &list, lin_memory_copy(arena, source->assumptions[i]));
+        lin_memory_add_words(answer, &list, lin_memory_copy(arena, source->assumptions[i]));
     if (graph->role_free[LIN_ROLE_CACHE] && graph->role_free[LIN_ROLE_CONTEXT] &&
         !memory->is_cache_given &&
         at->role_value[LIN_ROLE_CACHE] == at->role_value[LIN_ROLE_CONTEXT])
-        add_text(answer, &list,
+        lin_memory_add_words(answer, &list,
                  lin_arena_format(arena, "the cache length is the sequence length, %lld",
                                   (long long)at->role_value[LIN_ROLE_CACHE]));
     if (memory->caches.axes_unknown_count > 0)
-        add_text(answer, &list,
+        lin_memory_add_words(answer, &list,
                  lin_arena_format(arena,
                                   "`%s` is not [batch, heads, positions, width]: %u such cache%s "
                                   "counted as contiguous",
                                   memory->caches.axes_unknown, memory->caches.axes_unknown_count,
                                   memory->caches.axes_unknown_count == 1 ? " is" : "s are"));
+    if (memory->training != NULL)
+        lin_memory_add_assumed_training(memory, answer, &list);
     answer->assumptions = list.items;
     answer->assumption_count = list.count;
 }

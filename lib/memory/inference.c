@@ -14,14 +14,12 @@
 
 enum { MAX_FORMULA_SETS = 64 };
 
-typedef LIN_LIST(lin_interval) interval_list;
-
 static bool is_owner(const lin_graph *graph, uint32_t object)
 {
     return graph->objects.items[object].owner == object;
 }
 
-static linnet_status fail_object(lin_memory *memory, uint32_t object, linnet_error *err)
+linnet_status lin_memory_fail_object(const lin_memory *memory, uint32_t object, linnet_error *err)
 {
     /* Worded here, not through an arena: sizes are evaluated without allocating. */
     const lin_graph *graph = memory->traced.graph;
@@ -36,12 +34,16 @@ static linnet_status fail_object(lin_memory *memory, uint32_t object, linnet_err
                     is_root ? "" : "`", is_root ? "the root" : step->scope, is_root ? "" : "`");
 }
 
-/* Intervals of what exists before the entry runs, and the sums by category. */
-static linnet_status add_persistent(lin_memory *memory, interval_list *intervals, int32_t length,
-                                    linnet_error *err)
+linnet_status lin_memory_add_persistent(lin_memory *memory, lin_interval_list *intervals,
+                                        int32_t length, linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
     lin_expr_table *exprs = graph->exprs;
+    const lin_expr zero = lin_expr_int(exprs, 0);
+    for (lin_category c = 0; c < LIN_CATEGORY_COUNT; c++)
+        memory->holdings[c] = (lin_holding){ .bytes = zero, .elements = zero };
+    memory->caches.declared_bytes = zero;
+
     for (uint32_t i = 0; i < graph->objects.count; i++) {
         const lin_object *o = &graph->objects.items[i];
         if (!o->persistent || !is_owner(graph, i))
@@ -49,10 +51,16 @@ static linnet_status add_persistent(lin_memory *memory, interval_list *intervals
         const bool is_cache = o->category == LIN_CATEGORY_KV_CACHE;
         const lin_expr bytes = is_cache ? lin_memory_lay_out_cache(memory, o) : o->bytes;
         if (bytes == LIN_EXPR_INVALID)
-            return fail_object(memory, i, err);
+            return lin_memory_fail_object(memory, i, err);
 
         const lin_confidence confidence = bytes == o->bytes ? LIN_EXACT : LIN_BACKEND_MODELED;
-        const lin_interval interval = { 0, length, bytes, o->category, confidence, i, false };
+        const lin_interval interval = { .end = length,
+                                        .bytes = bytes,
+                                        .category = o->category,
+                                        .confidence = confidence,
+                                        .object = i,
+                                        .reason = LIN_REASON_STORED,
+                                        .step = LIN_NO_STEP };
         LIN_PUSH(&memory->scratch, intervals, interval);
 
         lin_holding *holding = &memory->holdings[o->category];
@@ -63,7 +71,7 @@ static linnet_status add_persistent(lin_memory *memory, interval_list *intervals
     return LINNET_OK;
 }
 
-static linnet_status add_transient(lin_memory *memory, interval_list *intervals, int32_t length,
+static linnet_status add_transient(lin_memory *memory, lin_interval_list *intervals, int32_t length,
                                    linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
@@ -71,16 +79,21 @@ static linnet_status add_transient(lin_memory *memory, interval_list *intervals,
         const lin_lifetime *life = &memory->lifetimes[i];
         const lin_object *o = &graph->objects.items[life->object];
         if (o->bytes == LIN_EXPR_INVALID)
-            return fail_object(memory, life->object, err);
+            return lin_memory_fail_object(memory, life->object, err);
         const int32_t end = life->end_step > life->first_step ? life->end_step : length;
-        const lin_interval interval = { life->first_step, end,          o->bytes, o->category,
-                                        LIN_EXACT,        life->object, false };
+        const lin_interval interval = { .first = life->first_step,
+                                        .end = end,
+                                        .bytes = o->bytes,
+                                        .category = o->category,
+                                        .object = life->object,
+                                        .reason = LIN_REASON_LIVE,
+                                        .step = o->producer };
         LIN_PUSH(&memory->scratch, intervals, interval);
     }
     return LINNET_OK;
 }
 
-static linnet_status add_workspaces(lin_memory *memory, interval_list *intervals, linnet_error *err)
+static linnet_status add_workspaces(lin_memory *memory, lin_interval_list *intervals, linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
     if (memory->settings.backend == LIN_BACKEND_GENERIC)
@@ -94,34 +107,17 @@ static linnet_status add_workspaces(lin_memory *memory, interval_list *intervals
         if (step->workspace == LIN_EXPR_INVALID)
             return lin_fail(err, LINNET_ERROR_OVERFLOW,
                             "the workspace of `%s` needs more than 2^63 - 1 bytes", step->label);
-        const lin_interval interval = { (int32_t)i,
-                                        (int32_t)i + 1,
-                                        step->workspace,
-                                        LIN_CATEGORY_WORKSPACE,
-                                        step->workspace_confidence,
-                                        UINT32_MAX,
-                                        true };
+        const lin_interval interval = { .first = (int32_t)i,
+                                        .end = (int32_t)i + 1,
+                                        .bytes = step->workspace,
+                                        .category = LIN_CATEGORY_WORKSPACE,
+                                        .confidence = step->workspace_confidence,
+                                        .object = UINT32_MAX,
+                                        .is_workspace = true,
+                                        .reason = LIN_REASON_WORKSPACE,
+                                        .step = (int32_t)i };
         LIN_PUSH(&memory->scratch, intervals, interval);
     }
-    return LINNET_OK;
-}
-
-static linnet_status make_timeline(lin_memory *memory, linnet_error *err)
-{
-    const lin_graph *graph = memory->traced.graph;
-    const int32_t length = graph->steps.count > 0 ? (int32_t)graph->steps.count : 1;
-    interval_list intervals = { NULL, 0, 0 };
-    linnet_status status;
-
-    memory->lifetimes = lin_graph_lifetimes(&memory->arena, graph, &memory->lifetime_count);
-    if ((status = add_persistent(memory, &intervals, length, err)) != LINNET_OK ||
-        (status = add_transient(memory, &intervals, length, err)) != LINNET_OK ||
-        (status = add_workspaces(memory, &intervals, err)) != LINNET_OK)
-        return status;
-
-    memory->timeline =
-        lin_timeline_new(&memory->arena, graph->exprs, intervals.items, intervals.count, length);
-    memory->values = lin_timeline_values_new(&memory->arena, memory->timeline);
     return LINNET_OK;
 }
 
@@ -160,24 +156,34 @@ static void write_formulas(lin_memory *memory, lin_text *text)
         if (memory->holdings[c].tensors > 0)
             memory->holdings[c].formula =
                 lin_memory_formula(&memory->arena, text, graph->exprs, memory->holdings[c].bytes);
-    memory->activations_formula = lin_memory_formula(
-        &memory->arena, text, graph->exprs,
-        lin_timeline_formula(memory->timeline, graph->exprs, &memory->scratch, MAX_FORMULA_SETS));
+}
+
+void lin_memory_compile(lin_memory *memory, const lin_interval_list *intervals, int32_t length,
+                        lin_text *text)
+{
+    memory->timeline = lin_timeline_new(&memory->arena, memory->traced.graph->exprs,
+                                        intervals->items, intervals->count, length);
+    memory->values = lin_timeline_values_new(&memory->arena, memory->timeline);
+    compile_rest(memory);
+    write_formulas(memory, text);
 }
 
 linnet_status lin_memory_prepare_inference(lin_memory *memory, lin_text *text, linnet_error *err)
 {
-    lin_expr_table *exprs = memory->traced.graph->exprs;
-    const lin_expr zero = lin_expr_int(exprs, 0);
-    for (lin_category c = 0; c < LIN_CATEGORY_COUNT; c++)
-        memory->holdings[c] = (lin_holding){ .bytes = zero, .elements = zero };
-    memory->caches.declared_bytes = zero;
+    lin_graph *graph = memory->traced.graph;
+    const int32_t length = graph->steps.count > 0 ? (int32_t)graph->steps.count : 1;
+    lin_interval_list intervals = { NULL, 0, 0 };
+    linnet_status status;
 
-    const linnet_status status = make_timeline(memory, err);
-    if (status != LINNET_OK)
+    memory->lifetimes = lin_graph_lifetimes(&memory->arena, graph, &memory->lifetime_count);
+    if ((status = lin_memory_add_persistent(memory, &intervals, length, err)) != LINNET_OK ||
+        (status = add_transient(memory, &intervals, length, err)) != LINNET_OK ||
+        (status = add_workspaces(memory, &intervals, err)) != LINNET_OK)
         return status;
-    compile_rest(memory);
-    write_formulas(memory, text);
+    lin_memory_compile(memory, &intervals, length, text);
+    memory->activations_formula = lin_memory_formula(
+        &memory->arena, text, graph->exprs,
+        lin_timeline_formula(memory->timeline, graph->exprs, &memory->scratch, MAX_FORMULA_SETS));
     return LINNET_OK;
 }
 
@@ -196,10 +202,13 @@ static linnet_status fail_interval(lin_memory *memory, uint32_t index, linnet_er
                         "a dimension is negative at these sizes: they break one of the model's "
                         "`where` clauses");
     if (interval->object != UINT32_MAX)
-        return fail_object(memory, interval->object, err);
+        return lin_memory_fail_object(memory, interval->object, err);
+    if (interval->step == LIN_NO_STEP)
+        return lin_fail(err, LINNET_ERROR_OVERFLOW,
+                        "what the optimizer needs passes 2^63 - 1 bytes");
     return lin_fail(err, LINNET_ERROR_OVERFLOW,
                     "the workspace of `%s` needs more than 2^63 - 1 bytes",
-                    memory->traced.graph->steps.items[interval->first].label);
+                    memory->traced.graph->steps.items[interval->step].label);
 }
 
 /* declared - laid out, 0 when they are stored as declared. Both sums are part of the peaks' sums or
@@ -225,10 +234,13 @@ linnet_status lin_memory_evaluate(lin_memory *memory, const int64_t request[LIN_
                             &out->full, &failed))
         return fail_interval(memory, failed, err);
 
+    /* A training step's graph peak is what lives at its peak with workspaces (tracing.md 9.9). */
+    out->peak = memory->training != NULL ? out->full.moment : out->live.moment;
+    const int64_t live = memory->training != NULL ? out->full.live_bytes : out->live.bytes;
     int64_t difference;
     lin_peaks *peaks = &out->peaks;
     if (!cache_difference(memory, &difference) ||
-        !lin_add_i64(out->live.bytes, difference, &peaks->graph) ||
+        !lin_add_i64(live, difference, &peaks->graph) ||
         !lin_add_i64(out->full.bytes, memory->workspace_bytes, &peaks->allocator) ||
         !lin_add_i64(out->full.bytes, memory->runtime_bytes, &peaks->expected))
         return fail_interval(memory, UINT32_MAX, err);

@@ -3,22 +3,53 @@
 #define LIN_MEMORY_H
 
 /*
- * Puts the answer together: what each device holds, its peaks and its breakdown (tracing.md 8). A
- * prepared memory is made once for a traced graph; another size of it is evaluated without tracing
- * again.
+ * Puts the answer together: what each device holds, its peaks and its breakdown (tracing.md 8, 9).
+ * A prepared memory is made once for a traced graph; another size of it is evaluated without
+ * tracing again.
  */
 
 #include "timeline/timeline.h"
 #include "trace/trace.h"
 
+/* How caches are stored: blocks of `block_elements` values of one position take `block_bytes`. */
+typedef struct lin_kv_format {
+    const char *name; /* as --kv-dtype takes it */
+    int32_t block_elements, block_bytes;
+} lin_kv_format;
+
+const lin_kv_format *lin_kv_format_find(const char *name, uint64_t length); /* NULL: none */
+const lin_kv_format *lin_kv_format_at(uint32_t index);                      /* NULL: no more */
+
+/* A training step of the traced entry (tracing.md 9). Zero is the default everywhere. */
+typedef struct lin_training_settings {
+    const char *optimizer; /* NULL: adamw */
+    bool has_master_dtype, has_gradient_dtype;
+    lin_dtype master_dtype, gradient_dtype;
+    const char *const *trainable; /* patterns of parameter paths; none: all, or LoRA's adapters */
+    uint32_t trainable_count;
+    const char *checkpoint;    /* "none", "block", "every:4", "selective", patterns; NULL: none */
+    bool is_first_step;        /* the states are made at the end of this step */
+    int64_t accumulation;      /* micro-batches whose gradients are summed; 0: 1 */
+    int64_t lora_rank;         /* 0: no adapters */
+    const char *lora_patterns; /* of linear layers, comma-separated; NULL: all of block arrays */
+    lin_loss loss;             /* as traced */
+} lin_training_settings;
+
+/* Optimizers, in the order of their table. */
+uint32_t lin_optimizer_count(void);
+const char *lin_optimizer_name(uint32_t index);
+
 typedef struct lin_memory_settings {
     lin_backend_kind backend;
     bool has_kv_dtype;
     lin_dtype kv_dtype;
+    const lin_kv_format *kv_keys, *kv_values; /* before kv_dtype; NULL: as that says */
     int64_t kv_block_size;               /* positions a block; 0: contiguous */
     int64_t context_bytes;               /* -1: the default */
     const char *cublas_workspace_config; /* NULL: the default */
     lin_plan_effort effort;
+    const lin_training_settings *training; /* NULL: inference; read while a memory is made */
+    bool with_timeline;                    /* answers have one */
 } lin_memory_settings;
 
 typedef struct lin_component {
@@ -50,6 +81,55 @@ typedef struct lin_device_summary {
     int64_t graph_peak, expected_peak, runtime;
 } lin_device_summary;
 
+/* What an answer says of a training step. */
+typedef struct lin_training_answer {
+    const char *optimizer;
+    const char *master_dtype, *gradient_dtype; /* NULL: not given */
+    const char *const *trainable;
+    uint32_t trainable_count;
+    const char *checkpoint; /* the policy, or its patterns joined by ", " */
+    const char *const *checkpoint_patterns;
+    uint32_t checkpoint_pattern_count; /* 0: a policy */
+    bool is_first_step;
+    int64_t accumulation;
+    int64_t lora_rank;         /* 0: none */
+    const char *lora_patterns; /* NULL: not given */
+    const char *loss;          /* NULL: as written */
+    bool has_recompute;        /* something is recomputed, and its share is known */
+    double recompute;
+} lin_training_answer;
+
+/* Part of a step: moments [first, end). */
+typedef struct lin_phase_span {
+    const char *name; /* "forward", "recomputation", "backward", "optimizer" */
+    int32_t first, end;
+} lin_phase_span;
+
+/* Bytes that live during moments [first, end). */
+typedef struct lin_held_span {
+    const char *name; /* as lin_largest */
+    const char *path;
+    const char *reason; /* "live", "gradient", … */
+    lin_category category;
+    lin_confidence confidence;
+    int64_t bytes;
+    int32_t first, end;
+} lin_held_span;
+
+/* All moments of an answer, on request. */
+typedef struct lin_answer_timeline {
+    int32_t length;
+    int32_t peak;                             /* moment */
+    const int64_t *bytes[LIN_CATEGORY_COUNT]; /* by moment; NULL: nothing of it at any moment */
+    const lin_phase_span *phases;             /* in order; together they cover all moments */
+    uint32_t phase_count;
+    const int32_t *steps;      /* by moment: the traced step; LIN_NO_STEP: the optimizer */
+    const char *const *labels; /* by traced step: "linear in `lm_head`" */
+    uint32_t label_count;
+    const lin_held_span *spans; /* by first moment */
+    uint32_t span_count;
+} lin_answer_timeline;
+
 /* The answer for one size. Immutable; owns everything in its arena. */
 typedef struct lin_answer {
     lin_arena arena;
@@ -78,7 +158,9 @@ typedef struct lin_answer {
     uint32_t largest_count;
     const lin_device_summary *devices;
     uint32_t device_count;
-    const char *activations_formula; /* NULL: omitted */
+    const lin_training_answer *training; /* NULL: inference */
+    const lin_answer_timeline *timeline; /* NULL: not asked for */
+    const char *activations_formula;     /* NULL: omitted */
     const char *const *unknown;
     uint32_t unknown_count;
     const char *const *warnings;

@@ -17,13 +17,17 @@ typedef struct lin_holding {
 /* How the caches are laid out (tracing.md 6). */
 typedef struct lin_cache_layout {
     bool differs;             /* some cache is not stored as declared: backend-modeled */
-    bool is_recast;           /* some cache has another dtype than the declared one */
+    bool is_recast;           /* some cache has another format than the declared dtype */
+    const char *keys, *values; /* what those are stored in, when is_recast */
     lin_expr declared_bytes;  /* of all caches, as declared */
     uint32_t paged;           /* caches in blocks */
     const char *axes_unknown; /* first cache kept contiguous because its axes are not known, or NULL
                                */
     uint32_t axes_unknown_count;
 } lin_cache_layout;
+
+typedef struct lin_training lin_training;
+typedef LIN_LIST(lin_interval) lin_interval_list;
 
 struct lin_memory {
     lin_allocator allocator;
@@ -33,7 +37,9 @@ struct lin_memory {
     lin_traced traced;
     lin_memory_settings settings;
     lin_numerics numerics;
+    int64_t processes;
     bool is_cache_given;
+    lin_training *training; /* NULL: inference */
 
     lin_runtime_item runtime[LIN_RUNTIME_MAX_ITEMS];
     uint32_t runtime_count;
@@ -58,6 +64,7 @@ struct lin_memory {
 typedef struct lin_evaluated {
     int64_t role_value[LIN_ROLE_COUNT]; /* -1: the role is not free */
     lin_peak live, full;                /* without and with workspaces, laid-out caches included */
+    int32_t peak;                       /* the moment that the answer is about */
     lin_peaks peaks;
 } lin_evaluated;
 
@@ -70,18 +77,32 @@ bool lin_memory_relation_holds(lin_memory *memory, uint32_t relation);
 
 /* caches.c: the bytes of a cache as laid out. Fills memory->caches on the way. */
 lin_expr lin_memory_lay_out_cache(lin_memory *memory, const lin_object *cache);
-/* "64 tensors, paged in blocks of 16 positions, stored as i8" */
+/* What the settings ask for: "i8", "iq4_nl,f16" for keys and values; NULL: as declared. */
+const char *lin_memory_cache_format(const lin_memory_settings *settings, lin_arena *arena);
+/* "64 tensors, paged in blocks of 16, stored as i8" */
 const char *lin_memory_cache_note(const lin_memory *memory, lin_arena *arena);
 
 /* inference.c: holdings, timeline and formulas. memory->arena and the graph's have a jump target.
  */
 linnet_status lin_memory_prepare_inference(lin_memory *memory, lin_text *text, linnet_error *err);
+/* The same for a training step (training.c). */
+linnet_status lin_memory_prepare_training(lin_memory *memory, const lin_training_settings *settings,
+                                          lin_text *text, linnet_error *err);
+/* Intervals of what exists before the entry runs, and the sums by category. */
+linnet_status lin_memory_add_persistent(lin_memory *memory, lin_interval_list *intervals,
+                                        int32_t length, linnet_error *err);
+/* Makes timeline, values, programs and the formulas of what is held. */
+void lin_memory_compile(lin_memory *memory, const lin_interval_list *intervals, int32_t length,
+                        lin_text *text);
+linnet_status lin_memory_fail_object(const lin_memory *memory, uint32_t object, linnet_error *err);
 linnet_status lin_memory_evaluate(lin_memory *memory, const int64_t request[LIN_ROLE_COUNT],
                                   lin_evaluated *out, linnet_error *err);
 
 /* wording.c: texts in `arena`, which has a jump target. */
 /* "`layers.0.mlp.up.weight`", "`linear` in `lm_head`", "`tokens`" */
 const char *lin_memory_object_words(lin_arena *arena, const lin_graph *graph, uint32_t object);
+/* "linear in `lm_head`" */
+const char *lin_memory_step_label(lin_arena *arena, const lin_graph *graph, int32_t step);
 /* "step 1603: linear in `lm_head`" */
 const char *lin_memory_step_words(lin_arena *arena, const lin_graph *graph, int32_t step);
 /* NULL for an invalid expression and for a text longer than 4000 characters. */
@@ -90,13 +111,36 @@ const char *lin_memory_formula(lin_arena *arena, lin_text *scratch, const lin_ex
 /* NULL stays NULL. */
 const char *lin_memory_copy(lin_arena *arena, const char *text);
 
-/* components.c, largest.c: lists of an answer whose arena has a jump target. */
+/* components.c, components_training.c, largest.c, spans.c: lists of an answer whose arena has a jump target. */
 void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *at,
                                 lin_text *scratch, lin_answer *answer);
 void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer);
 void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer);
 void lin_memory_list_assumptions(const lin_memory *memory, const lin_evaluated *at,
                                  lin_answer *answer);
+/* What the lists above and below share. */
+typedef LIN_LIST(lin_component) lin_component_list;
+typedef LIN_LIST(const char *) lin_words_list;
+void lin_memory_add_component(lin_answer *answer, lin_component_list *list,
+                              lin_component component);
+void lin_memory_add_holding(const lin_memory *memory, lin_category category, int64_t bytes,
+                            lin_answer *answer, lin_component_list *list);
+void lin_memory_add_runtime(const lin_memory *memory, lin_answer *answer, lin_component_list *list);
+void lin_memory_end_components(lin_answer *answer, const lin_component_list *list);
+void lin_memory_add_words(lin_answer *answer, lin_words_list *list, const char *words);
+void lin_memory_list_training(const lin_memory *memory, const lin_evaluated *at, lin_text *scratch,
+                              lin_answer *answer);
+void lin_memory_add_unknown_training(const lin_memory *memory, lin_answer *answer,
+                                     lin_words_list *list);
+void lin_memory_add_warned_training(const lin_memory *memory, lin_answer *answer,
+                                    lin_words_list *list);
+void lin_memory_add_assumed_training(const lin_memory *memory, lin_answer *answer,
+                                     lin_words_list *list);
+/* Name and path of what an interval holds. */
+void lin_memory_name_interval(lin_arena *arena, const lin_graph *graph,
+                              const lin_interval *interval, const char **out_name,
+                              const char **out_path);
+void lin_memory_list_timeline(lin_memory *memory, const lin_evaluated *at, lin_answer *answer);
 void lin_memory_list_largest(lin_memory *memory, const lin_evaluated *at, lin_text *scratch,
                              lin_answer *answer);
 

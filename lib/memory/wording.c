@@ -29,6 +29,12 @@ const char *lin_memory_object_words(lin_arena *arena, const lin_graph *graph, ui
     return lin_arena_format(arena, "`%s` in %s", step->label, scope_words(arena, step->scope));
 }
 
+const char *lin_memory_step_label(lin_arena *arena, const lin_graph *graph, int32_t step)
+{
+    const lin_step *s = &graph->steps.items[step];
+    return lin_arena_format(arena, "%s in %s", s->label, scope_words(arena, s->scope));
+}
+
 const char *lin_memory_step_words(lin_arena *arena, const lin_graph *graph, int32_t step)
 {
     if (step < 0 || (uint32_t)step >= graph->steps.count)

@@ -73,6 +73,44 @@ static void write_bindings(lin_writer *w, const lin_answer *answer)
     lin_write_object_end(w);
 }
 
+/* The policy's name, or its patterns. */
+static void write_checkpoint(lin_writer *w, const lin_training_answer *training)
+{
+    if (training->checkpoint_pattern_count == 0)
+        pair_string(w, "checkpoint", training->checkpoint);
+    else
+        pair_strings(w, "checkpoint", training->checkpoint_patterns,
+                     training->checkpoint_pattern_count);
+}
+
+static void write_training(lin_writer *w, const lin_training_answer *training)
+{
+    static const char *const all[] = { "*" };
+    const bool trains_all = training->trainable_count == 0 && training->lora_rank == 0;
+    lin_write_key(w, "training");
+    lin_write_object(w);
+    pair_string(w, "optimizer", training->optimizer);
+    pair_string(w, "gradient_dtype", training->gradient_dtype);
+    pair_string(w, "master_dtype", training->master_dtype);
+    pair_strings(w, "trainable", trains_all ? all : training->trainable,
+                 trains_all ? 1 : training->trainable_count);
+    write_checkpoint(w, training);
+    pair_i64(w, "shards", 1);
+    pair_string(w, "step", training->is_first_step ? "first" : "steady");
+    pair_i64(w, "grad_accumulation", training->accumulation);
+    lin_write_key(w, "lora");
+    if (training->lora_rank > 0) {
+        lin_write_object(w);
+        pair_i64(w, "rank", training->lora_rank);
+        pair_string(w, "patterns", training->lora_patterns);
+        lin_write_object_end(w);
+    } else {
+        lin_write_null(w);
+    }
+    pair_string(w, "loss", training->loss);
+    lin_write_object_end(w);
+}
+
 static void write_configuration(lin_writer *w, const lin_answer *answer)
 {
     lin_write_key(w, "configuration");
@@ -95,6 +133,8 @@ static void write_configuration(lin_writer *w, const lin_answer *answer)
     pair_null(w, "stages");
     pair_i64(w, "data_parallel", 1);
     pair_string(w, "sharding", "none");
+    if (answer->training != NULL)
+        write_training(w, answer->training);
     lin_write_object_end(w);
 }
 
@@ -191,6 +231,47 @@ static void write_devices(lin_writer *w, const lin_answer *answer)
     lin_write_array_end(w);
 }
 
+static void write_recompute(lin_writer *w, const lin_answer *answer)
+{
+    lin_write_key(w, "recompute");
+    if (answer->training != NULL && answer->training->has_recompute)
+        lin_write_double(w, answer->training->recompute);
+    else
+        lin_write_null(w);
+}
+
+/* Phases, and a column of bytes for each category that anything ever belongs to. */
+static void write_timeline(lin_writer *w, const lin_answer_timeline *timeline)
+{
+    lin_write_key(w, "timeline");
+    lin_write_object(w);
+    pair_i64(w, "length", timeline->length);
+    pair_i64(w, "peak", timeline->peak);
+    lin_write_key(w, "phases");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < timeline->phase_count; i++) {
+        lin_write_object(w);
+        pair_string(w, "name", timeline->phases[i].name);
+        pair_i64(w, "first", timeline->phases[i].first);
+        pair_i64(w, "end", timeline->phases[i].end);
+        lin_write_object_end(w);
+    }
+    lin_write_array_end(w);
+    lin_write_key(w, "bytes");
+    lin_write_object(w);
+    for (lin_category c = 0; c < LIN_CATEGORY_COUNT; c++) {
+        if (timeline->bytes[c] == NULL)
+            continue;
+        lin_write_key(w, lin_category_name(c));
+        lin_write_array(w);
+        for (int32_t m = 0; m < timeline->length; m++)
+            lin_write_i64(w, timeline->bytes[c][m]);
+        lin_write_array_end(w);
+    }
+    lin_write_object_end(w);
+    lin_write_object_end(w);
+}
+
 void lin_report_json(lin_text *out, const lin_answer *answer, uint32_t top)
 {
     lin_writer w;
@@ -205,7 +286,7 @@ void lin_report_json(lin_text *out, const lin_answer *answer, uint32_t top)
     pair_i64(&w, "steps", answer->steps);
     if (top > 0)
         write_largest(&w, answer, top);
-    pair_null(&w, "recompute");
+    write_recompute(&w, answer);
     write_devices(&w, answer);
     lin_write_key(&w, "formulas");
     lin_write_object(&w);
@@ -214,6 +295,8 @@ void lin_report_json(lin_text *out, const lin_answer *answer, uint32_t top)
     pair_strings(&w, "unknown", answer->unknown, answer->unknown_count);
     pair_strings(&w, "warnings", answer->warnings, answer->warning_count);
     pair_strings(&w, "assumptions", answer->assumptions, answer->assumption_count);
+    if (answer->timeline != NULL)
+        write_timeline(&w, answer->timeline);
     lin_write_object_end(&w);
     lin_writer_end(&w);
 }

@@ -100,6 +100,16 @@ static void add_plan(lin_text *out, const lin_answer *answer)
     lin_text_add(out, " live at most.\n");
 }
 
+/* "+33.0%": tenths of a percent, rounded. */
+static void add_recompute(lin_text *out, const lin_answer *answer)
+{
+    if (answer->training == NULL || !answer->training->has_recompute)
+        return;
+    const int64_t tenths = (int64_t)(answer->training->recompute * 1000 + 0.5);
+    lin_text_addf(out, "Recomputation: +%lld.%lld%% compute (estimated).\n",
+                  (long long)(tenths / 10), (long long)(tenths % 10));
+}
+
 static const char *path_words(const lin_largest *tensor)
 {
     return tensor->path[0] != '\0' ? tensor->path : "-";
@@ -156,6 +166,7 @@ void lin_report_text(lin_text *out, const lin_answer *answer, uint32_t top)
     lin_text_add(out, answer->peak_at);
     lin_text_add(out, ".\n");
     add_plan(out, answer);
+    add_recompute(out, answer);
     add_largest(out, answer, top);
     add_list(out, "Not included (unknown)", answer->unknown, answer->unknown_count);
     add_list(out, "Warnings", answer->warnings, answer->warning_count);

@@ -6,7 +6,7 @@
  *     [model]     name, title
  *     [source]    path, root, entry
  *     [generics]  any name = an integer or a dtype's name
- *     [weights]   bindings
+ *     [weights]   bindings; head: "embedding" when the program's head is its embedding
  */
 
 #include "source/source.h"
@@ -27,6 +27,7 @@ static const card_key card_keys[] = {
     { "source", "root", offsetof(lin_card, root), "the name of a block" },
     { "source", "entry", offsetof(lin_card, entry), "the name of an entry" },
     { "weights", "bindings", offsetof(lin_card, bindings), "the path of a bindings file" },
+    { "weights", "head", offsetof(lin_card, head), "the word embedding" },
 };
 
 static const char *const card_tables[] = { "model", "source", "generics", "weights" };

@@ -64,40 +64,62 @@ linnet_status lin_index_read(lin_arena *arena, const char *source_name, char *te
  * --------------------------------------------------------------------------------------------------
  */
 
-/* What a family or a user's file is about: tensors with their sizes, or names without. */
+/* A model's tensors: with their sizes, or some or all by name only. */
 typedef struct lin_checkpoint {
     lin_tensor_list tensors;
-    bool has_sizes;        /* every shard's header was read */
-    uint32_t missing;      /* shards of the index that are not there */
+    bool has_sizes;            /* the header of every shard was read */
+    uint32_t missing;          /* shards of the index that are not there */
     const char *missing_shard; /* the first of them, or NULL */
+    uint64_t unlisted;         /* tensors in its shards that an index does not mention */
+    const char *unlisted_name; /* the first of them, or NULL */
 } lin_checkpoint;
 
-/* An index and those of its shards that lie beside it. LINNET_ERROR_FORMAT when a shard that is
- * there lacks a tensor that the index says it holds, or holds another. */
+/*
+ * An index and the headers of those of its shards that lie beside it. Of PyTorch's shards (.bin)
+ * nothing is read. LINNET_ERROR_FORMAT when a shard lacks a tensor that the index places in it.
+ */
 linnet_status lin_checkpoint_index(lin_arena *arena, const char *path, lin_checkpoint *out,
                                    linnet_error *err);
-/* One file or several that make one model. */
-linnet_status lin_checkpoint_files(lin_arena *arena, const char *const *paths, uint32_t count,
-                                   lin_checkpoint *out, linnet_error *err);
+/* Files of `directory` that make one model together. */
+linnet_status lin_checkpoint_files(lin_arena *arena, const char *directory,
+                                   const char *const *names, uint32_t count, lin_checkpoint *out,
+                                   linnet_error *err);
 /*
- * The checkpoint of a directory: an index, otherwise model.safetensors, otherwise every
- * *.safetensors in order of their names, otherwise a PyTorch index. *out_found is false when there
- * is none.
+ * The checkpoint of a directory: an index of safetensors, otherwise model.safetensors, otherwise
+ * the numbered *-of-*.safetensors, otherwise every *.safetensors in order of their names, otherwise
+ * a PyTorch index. *out_found is false when there is none.
  */
 linnet_status lin_checkpoint_directory(lin_arena *arena, const char *directory, bool *out_found,
                                        lin_checkpoint *out, linnet_error *err);
+/* A *.index.json or a *.safetensors; one of several numbered ones stands for all of them. */
+linnet_status lin_checkpoint_path(lin_arena *arena, const char *path, lin_checkpoint *out,
+                                  linnet_error *err);
+bool lin_checkpoint_is_path(const char *path); /* by its end */
 
 /* ---- reconciling
  * --------------------------------------------------------------------------------------------------
  */
 
+/* How tensors and parameters met. Bytes are those of the checkpoint, 0 where it has names only; of
+ * what is missing they are the program's. */
+typedef struct lin_reconciled {
+    uint64_t found, buffers, left_out, missing; /* tensors */
+    int64_t found_bytes, buffer_bytes, left_out_bytes, missing_bytes;
+    int64_t parameters; /* elements of the parameters that were found, each tensor once */
+} lin_reconciled;
+
 /*
- * The checkpoint against the program that `r` chose. Changes r's bindings (a parameter that is not
- * in the checkpoint is not bound; an optional one that is, is; a head that is absent is tied to the
- * embedding), adds storage of exact bytes where it is not what the program declares, and says what
- * is on one side only in r's assumptions. `arena` is r's.
+ * The checkpoint against the program of `source`, which was checked, and whose lists are those that
+ * the family gave. Changes the source's bindings (an optional parameter is present when its tensors
+ * are; a head that is absent is tied to the embedding), adds storage of exact bytes where it is not
+ * what the program declares, and says what is on one side only in the assumptions.
+ *
+ * `has_dtype` is whether the config says a dtype: otherwise the checkpoint decides. `ignored`, as
+ * family_reader's, ends in NULL.
+ *
+ * LINNET_ERROR_FORMAT  no tensor is the program's, or one has a shape that it cannot have
  */
-linnet_status lin_reconcile(family_reader *r, const lin_program *program,
-                            const lin_checkpoint *checkpoint, linnet_error *err);
+linnet_status lin_reconcile(lin_source *source, const lin_checkpoint *checkpoint, bool has_dtype,
+                            const char *const *ignored, lin_reconciled *out, linnet_error *err);
 
 #endif

@@ -79,9 +79,8 @@ void lin_decoder_bind_usual(family_reader *r, const decoder_shape *d, const char
     for (uint32_t i = 0; i < ARRAY_LEN(usual_names); i++) {
         if ((usual_names[i].when & what) == 0)
             continue;
-        const family_name name = { usual_names[i].path,
-                                   lin_arena_format(r->arena, "layers.{i}.%s",
-                                                    usual_names[i].tensor) };
+        const family_name name = { usual_names[i].path, lin_arena_format(r->arena, "layers.{i}.%s",
+                                                                         usual_names[i].tensor) };
         lin_decoder_bind(r, d, prefix, &name, 1);
     }
 }

@@ -127,5 +127,66 @@ linnet_status lin_config_read(lin_arena *arena, const char *name, const char *te
 
 /* The families' functions, by file. */
 void family_llama(family_reader *r);
+void family_baichuan(family_reader *r);
+void family_chatglm(family_reader *r);
+void family_exaone(family_reader *r);
+void family_gemma(family_reader *r);
+void family_gemma2(family_reader *r);
+void family_gemma3_text(family_reader *r);
+void family_glm(family_reader *r);
+void family_glm4(family_reader *r);
+void family_internlm2(family_reader *r);
+void family_mimo(family_reader *r);
+void family_mistral(family_reader *r);
+void family_olmo2(family_reader *r);
+void family_olmo3(family_reader *r);
+void family_phi3(family_reader *r);
+void family_qwen(family_reader *r);
+void family_qwen2(family_reader *r);
+void family_qwen3(family_reader *r);
+void family_stablelm(family_reader *r);
+/* family_moe.c, family_mla.c */
+void family_deepseek_v2(family_reader *r);
+void family_deepseek_v3(family_reader *r);
+void family_glm4_moe(family_reader *r);
+void family_gpt_oss(family_reader *r);
+void family_granitemoe(family_reader *r);
+void family_minicpm3(family_reader *r);
+void family_minimax_m2(family_reader *r);
+void family_mixtral(family_reader *r);
+void family_phimoe(family_reader *r);
+void family_qwen3_moe(family_reader *r);
+void family_bloom(family_reader *r);
+void family_falcon(family_reader *r);
+void family_gpt2(family_reader *r);
+void family_gpt_bigcode(family_reader *r);
+void family_gpt_neox(family_reader *r);
+void family_gptj(family_reader *r);
+void family_mpt(family_reader *r);
+void family_opt(family_reader *r);
+void family_gemma3(family_reader *r);
+void family_llava(family_reader *r);
+void family_qwen2_vl(family_reader *r);
+void family_qwen3_vl(family_reader *r);
+void family_mllama(family_reader *r);
+void family_exaone4(family_reader *r);
+void family_granite(family_reader *r);
+void family_seed_oss(family_reader *r);
+void family_smollm3(family_reader *r);
+void family_bert(family_reader *r);
+void family_clip(family_reader *r);
+void family_clip_text(family_reader *r);
+void family_clip_vision(family_reader *r);
+void family_mt5(family_reader *r);
+void family_roberta(family_reader *r);
+void family_t5(family_reader *r);
+void family_vit(family_reader *r);
+void family_whisper(family_reader *r);
+void family_xlm_roberta(family_reader *r);
+void family_phi(family_reader *r);
+void family_gpt_neo(family_reader *r);
+void family_nemotron_h(family_reader *r);
+void family_qwen3_5(family_reader *r);
+void family_rwkv5(family_reader *r);
 
 #endif

@@ -58,8 +58,7 @@ static void read_heads(family_reader *r, decoder_shape *d)
     if (family_has(r->text, "head_dim"))
         d->head_dim = family_need(r, r->text, "head_dim");
     else if (d->head_dim == 0)
-        d->head_dim =
-            family_divide(r, "hidden_size", d->hidden, "num_attention_heads", d->heads);
+        d->head_dim = family_divide(r, "hidden_size", d->hidden, "num_attention_heads", d->heads);
     family_divide(r, "num_attention_heads", d->heads, "num_key_value_heads", d->kv_heads);
 }
 
@@ -171,9 +170,8 @@ bool lin_decoder_is_tied(family_reader *r, bool fallback)
 void lin_decoder_refuse_flag(family_reader *r, const char *key, bool fallback, bool refused)
 {
     if (family_flag(r, r->text, key, fallback) == refused)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`%s` %s is not expressed by the source of `%s`", key,
-                    refused ? "true" : "false", r->model_type);
+        family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` %s is not expressed by the source of `%s`",
+                    key, refused ? "true" : "false", r->model_type);
 }
 
 /* ---- programs ---- */
@@ -204,8 +202,8 @@ static bool is_plain(const decoder_shape *d)
 /* The settings that all three have. */
 static void set_sizes(family_reader *r, const decoder_shape *d)
 {
-    const int64_t cache = d->positions > 0 && d->positions < LONGEST_CACHE ? d->positions
-                                                                            : LONGEST_CACHE;
+    const int64_t cache =
+        d->positions > 0 && d->positions < LONGEST_CACHE ? d->positions : LONGEST_CACHE;
     r->root = "Model";
     family_set(r, "Vocab", d->vocab);
     family_set(r, "H", d->hidden);
@@ -252,13 +250,29 @@ static void set_decoder(family_reader *r, const decoder_shape *d)
     family_set(r, "Centred", d->layer_norm);
     family_set(r, "UnitOffset", d->unit_offset);
     family_set(r, "Scaled", d->scaled);
-    family_set(r, "FinalCap", d->final_cap > 0 ? rounded(r, "bound of the logits", d->final_cap) : 0);
+    family_set(r, "FinalCap",
+               d->final_cap > 0 ? rounded(r, "bound of the logits", d->final_cap) : 0);
     family_set(r, "RopeTheta", rounded(r, "rotary base", d->theta));
     family_set(r, "InverseEps", inverse_eps(r, d));
 }
 
+static void expect_sizes(family_reader *r, const decoder_shape *d)
+{
+    const struct {
+        const char *what;
+        int64_t size;
+    } sizes[] = { { "vocabulary", d->vocab },         { "width", d->hidden },
+                  { "number of heads", d->heads },    { "number of key heads", d->kv_heads },
+                  { "width of a head", d->head_dim }, { "inner width", d->inner },
+                  { "number of layers", d->layers } };
+    for (uint32_t i = 0; i < ARRAY_LEN(sizes); i++)
+        if (sizes[i].size < 1)
+            family_fail(r, LINNET_ERROR_FORMAT, "the %s is 0; at least 1 is meant", sizes[i].what);
+}
+
 void lin_decoder_set(family_reader *r, const decoder_shape *d)
 {
+    expect_sizes(r, d);
     decoder_shape whole = *d;
     if (whole.rotary == 0)
         whole.rotary = whole.head_dim;
@@ -266,8 +280,8 @@ void lin_decoder_set(family_reader *r, const decoder_shape *d)
         family_fail(r, LINNET_ERROR_UNSUPPORTED,
                     "an odd number of a head's values is turned (%lld of %lld)",
                     (long long)whole.rotary, (long long)whole.head_dim);
-    const bool is_square = whole.hidden / whole.heads == whole.head_dim &&
-                           whole.hidden % whole.heads == 0;
+    const bool is_square =
+        whole.hidden / whole.heads == whole.head_dim && whole.hidden % whole.heads == 0;
     set_sizes(r, &whole);
     if (is_plain(&whole) && is_square && !whole.head_norm)
         set_llama(r, &whole);

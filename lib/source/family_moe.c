@@ -8,7 +8,6 @@
 
 #include "source/family_moe.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Names after "model.layers.N". */
@@ -21,7 +20,7 @@ static const family_name attention_names[] = {
     { "mlp_norm.weight", "post_attention_layernorm.weight" },
 };
 
-/* The first three without the output's. */
+enum { QKV_BIASES = 3, MOST_FURTHER = 64 };
 static const family_name attention_biases[] = {
     { "attention.q_proj.bias", "self_attn.q_proj.bias" },
     { "attention.k_proj.bias", "self_attn.k_proj.bias" },
@@ -104,6 +103,11 @@ typedef struct layout {
 
 /* ---- what the mixtures have in common ---- */
 
+static int64_t nearest(double positive)
+{
+    return (int64_t)(positive + 0.5);
+}
+
 int64_t family_moe_milli(family_reader *r, const char *key, double factor)
 {
     if (!(factor > 0 && factor < 1e9))
@@ -111,8 +115,44 @@ int64_t family_moe_milli(family_reader *r, const char *key, double factor)
                     key);
     if (factor == 1)
         return 0;
-    const int64_t milli = llround(factor * 1000);
+    const int64_t milli = nearest(factor * 1000);
     return milli > 0 ? milli : 1;
+}
+
+void family_moe_scale(family_reader *r, const char *generic, const char *key)
+{
+    family_set(r, generic, family_moe_milli(r, key, family_real(r, r->text, key, 1)));
+}
+
+void family_moe_groups(family_reader *r, int64_t experts, int64_t groups, int64_t open,
+                       int64_t best)
+{
+    groups = family_int(r, r->text, "n_group", groups);
+    open = family_int(r, r->text, "topk_group", open);
+    if (groups <= 1)
+        return;
+    const int64_t members = family_divide(r, "n_routed_experts", experts, "n_group", groups);
+    if (open < 1 || open > groups || best > members)
+        family_fail(r, LINNET_ERROR_FORMAT,
+                    "`topk_group` %lld of %lld groups of %lld experts leaves no choice",
+                    (long long)open, (long long)groups, (long long)members);
+    family_set(r, "RouterGroups", groups);
+    family_set(r, "OpenGroups", open);
+    family_set(r, "GroupBest", best);
+}
+
+/* Sigmoid scores, corrected for the choice alone; shared experts, made as one layer. */
+static void read_corrected(family_reader *r, int64_t experts, int64_t shared, int64_t inner)
+{
+    const lin_json *c = r->text;
+    int64_t shared_inner = 0;
+    if (!lin_mul_i64(shared, inner, &shared_inner))
+        family_fail(r, LINNET_ERROR_FORMAT, "`n_shared_experts` is too large");
+    family_set(r, "Scoring", 1);
+    family_set(r, "Normalised", family_flag(r, c, "norm_topk_prob", true));
+    family_set(r, "SharedInner", shared_inner);
+    family_moe_scale(r, "ScaleMilli", "routed_scaling_factor");
+    family_moe_groups(r, experts, 1, 1, 2);
 }
 
 static double rope_theta(family_reader *r, double fallback)
@@ -136,8 +176,8 @@ void family_moe_sizes(family_reader *r, int64_t positions, double theta, double 
     family_set(r, "Layers", family_need(r, c, "num_hidden_layers"));
     family_set(r, "Batch", 1);
     family_set(r, "MaxSeq", longest > 0 && longest < 8192 ? longest : 8192);
-    family_set(r, "Theta", base >= 1 && base < 1e15 ? llround(base) : 10000);
-    family_set(r, "InverseEps", small > 1e-15 && small < 1 ? llround(1 / small) : 1000000);
+    family_set(r, "Theta", base >= 1 && base < 1e15 ? nearest(base) : 10000);
+    family_set(r, "InverseEps", small > 1e-15 && small < 1 ? nearest(1 / small) : 1000000);
     family_set_dtype(r, "T", family_dtype(r, c));
     family_note_rope(r, c);
     family_bind(r, "embedding.weight", "model.embed_tokens.weight");
@@ -152,10 +192,12 @@ void family_moe_head(family_reader *r, bool tied_by_default)
     const int64_t layers = family_need(r, r->text, "num_hidden_layers");
     family_bind(r, "lm_head.weight", tied ? "model.embed_tokens.weight" : "lm_head.weight");
     family_ignore(r, "*.rotary_emb.inv_freq");
-    if (family_int(r, r->text, "num_nextn_predict_layers", 0) > 0) {
+    const int64_t further = family_int(r, r->text, "num_nextn_predict_layers", 0);
+    if (further > 0)
         family_assume(r, "layers that predict more than the next token are left out");
-        family_ignore(r, lin_arena_format(r->arena, "model.layers.%lld.*", (long long)layers));
-    }
+    for (int64_t i = 0; i < further && i < MOST_FURTHER; i++)
+        family_ignore(r,
+                      lin_arena_format(r->arena, "model.layers.%lld.*", (long long)(layers + i)));
 }
 
 void family_moe_bind(family_reader *r, const char *place, const char *number,
@@ -196,17 +238,23 @@ static void bind_every(family_reader *r, const layout *l, const family_name *nam
 #define BIND_SPARSE(r, l, names) bind_sparse(r, l, names, ARRAY_LEN(names))
 #define BIND_EVERY(r, l, names) bind_every(r, l, names, ARRAY_LEN(names))
 
-/* What every family here has. `head_dim` 0: the columns by the heads. */
-static void read_decoder(family_reader *r, const layout *l, int64_t head_dim)
+/* What every family here has; a head's width. Without one of its own it is `head_dim`, or, where
+ * that is 0, the columns by the heads. */
+static int64_t read_decoder(family_reader *r, const layout *l, int64_t head_dim)
 {
     const lin_json *c = r->text;
     const int64_t hidden = family_need(r, c, "hidden_size");
     const int64_t heads = family_need(r, c, "num_attention_heads");
     const int64_t layers = family_need(r, c, "num_hidden_layers");
     r->program = "models/moe.linnet";
-    if (head_dim == 0)
+    if (family_has(c, "head_dim"))
+        head_dim = family_need(r, c, "head_dim");
+    else if (head_dim == 0)
         head_dim = family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
-    head_dim = family_int(r, c, "head_dim", head_dim);
+    if (head_dim % 2 != 0)
+        family_fail(r, LINNET_ERROR_FORMAT,
+                    "a head has %lld columns; rotary positions turn them in pairs",
+                    (long long)head_dim);
     family_set(r, "HeadDim", head_dim);
     family_set(r, "Rotary", head_dim);
     family_set(r, "ScoreDim", head_dim);
@@ -214,17 +262,23 @@ static void read_decoder(family_reader *r, const layout *l, int64_t head_dim)
     family_divide(r, "num_attention_heads", heads, "num_key_value_heads", kv_heads);
     family_set(r, "KvHeads", kv_heads);
     if (l->first > layers)
-        family_fail(r, LINNET_ERROR_FORMAT, "%lld layers are dense, but `num_hidden_layers` is %lld",
-                    (long long)l->first, (long long)layers);
-    family_divide(r, "num_hidden_layers", layers - l->first, "the period of `layer_types`",
-                  l->sliding + l->full);
+        family_fail(r, LINNET_ERROR_FORMAT,
+                    "%lld layers are dense, but `num_hidden_layers` is %lld", (long long)l->first,
+                    (long long)layers);
+    if ((layers - l->first) % (l->sliding + l->full) != 0)
+        family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "%lld layers are no whole number of periods of `layer_types`, of %lld layers",
+                    (long long)(layers - l->first), (long long)(l->sliding + l->full));
     family_set(r, "First", l->first);
     family_set(r, "Sliding", l->sliding);
     family_set(r, "Full", l->full);
     family_set_dtype(r, "RouterT", family_dtype(r, c));
     BIND_EVERY(r, l, attention_names);
-    if (l->first > 0)
+    if (l->first > 0) {
+        family_set(r, "Inner", family_need(r, c, "intermediate_size"));
         family_moe_bind(r, "first[*]", "{i}", plain_names, ARRAY_LEN(plain_names));
+    }
+    return head_dim;
 }
 
 static void read_experts(family_reader *r, int64_t count, int64_t chosen, int64_t inner)
@@ -286,8 +340,6 @@ void family_qwen3_moe(family_reader *r)
     l.first = dense_layers(r);
     family_moe_sizes(r, 32768, 1e4, 1e-6);
     read_decoder(r, &l, 0);
-    if (l.first > 0)
-        family_set(r, "Inner", family_need(r, c, "intermediate_size"));
     const char *const counts[] = { "num_experts", "num_local_experts", NULL };
     read_experts(r, family_int_of(r, c, counts, 128), family_int(r, c, "num_experts_per_tok", 8),
                  family_int(r, c, "moe_intermediate_size", 768));
@@ -299,35 +351,196 @@ void family_qwen3_moe(family_reader *r)
     family_moe_head(r, false);
 }
 
-/* int(head_dim * factor), as the library cuts it. */
-static void set_rotary(family_reader *r, int64_t head_dim, double factor)
+static void set_rotary(family_reader *r, int64_t head_dim, int64_t rotary)
 {
-    const int64_t rotary = factor > 0 && factor <= 1 ? (int64_t)((double)head_dim * factor) : 0;
-    if (rotary < 2 || rotary % 2 != 0)
+    if (rotary < 2 || rotary > head_dim || rotary % 2 != 0)
         family_fail(r, LINNET_ERROR_FORMAT,
-                    "`partial_rotary_factor` leaves no even number of columns of %lld",
-                    (long long)head_dim);
+                    "%lld of a head's %lld columns turn; an even number of them is meant",
+                    (long long)rotary, (long long)head_dim);
     family_set(r, "Rotary", rotary);
+}
+
+/* How many columns of a head turn: int(head_dim * factor), as the library cuts it. */
+static void read_rotary(family_reader *r, int64_t head_dim, double fallback)
+{
+    const lin_json *nested = family_object(r, r->text, "rope_parameters");
+    const double factor = family_real(r, r->text, "partial_rotary_factor",
+                                      family_real(r, nested, "partial_rotary_factor", fallback));
+    set_rotary(r, head_dim, factor > 0 && factor <= 1 ? (int64_t)((double)head_dim * factor) : 0);
 }
 
 void family_glm4_moe(family_reader *r)
 {
     const lin_json *c = r->text;
-    const lin_json *rope = family_object(r, c, "rope_parameters");
     const layout l = { family_int(r, c, "first_k_dense_replace", 1), 0, 1 };
-    const int64_t inner = family_int(r, c, "moe_intermediate_size", 1408);
-    const int64_t shared = family_int(r, c, "n_shared_experts", 1);
-    family_moe_sizes(r, 131072, 1e4, 1e-5);
-    read_decoder(r, &l, family_has(c, "head_dim") ? family_need(r, c, "head_dim") : 0);
-    set_rotary(r, r->settings.count > 0 ? family_int(r, c, "head_dim", 128) : 128,
-               family_real(r, c, "partial_rotary_factor",
-                           family_real(r, rope, "partial_rotary_factor", 0.5)));
-    if (l.first > 0)
-        family_set(r, "Inner", family_need(r, c, "intermediate_size"));
     const char *const counts[] = { "n_routed_experts", "num_experts", NULL };
-    read_experts(r, family_int_of(r, c, counts, 128), family_int(r, c, "num_experts_per_tok", 8),
-                 inner);
-    (void)shared;
-    (void)glm_correction;
-    (void)shared_names;
+    const int64_t inner = family_int(r, c, "moe_intermediate_size", 1408);
+    family_moe_sizes(r, 131072, 1e4, 1e-5);
+    read_rotary(r, read_decoder(r, &l, 0), 0.5);
+    const int64_t experts = family_int_of(r, c, counts, 128);
+    read_experts(r, experts, family_int(r, c, "num_experts_per_tok", 8), inner);
+    read_corrected(r, experts, family_int(r, c, "n_shared_experts", 1), inner);
+    /* Router and scores in f32: Glm4MoeTopkRouter. */
+    family_set_dtype(r, "RouterT", LIN_DTYPE_F32);
+    BIND_SPARSE(r, &l, projection_experts);
+    BIND_SPARSE(r, &l, glm_correction);
+    if (family_int(r, c, "n_shared_experts", 1) > 0)
+        BIND_SPARSE(r, &l, shared_names);
+    if (family_flag(r, c, "use_qk_norm", false))
+        BIND_EVERY(r, &l, head_norms);
+    if (family_flag(r, c, "attention_bias", false))
+        bind_every(r, &l, attention_biases, QKV_BIASES);
+    family_moe_head(r, false);
+}
+
+/* The period of `layer_types`: sliding layers, then full ones, over and over. */
+static layout read_period(family_reader *r, const lin_json *types)
+{
+    static const char sliding_word[] = "sliding_attention", full_word[] = "full_attention";
+    layout l = { 0, 0, 0 };
+    for (uint32_t i = 0; i < types->count; i++) {
+        const lin_json *type = &types->items[i];
+        const bool slides = type->kind == LIN_JSON_STRING && strcmp(type->text, sliding_word) == 0;
+        const int64_t period = l.sliding + l.full;
+        /* The first run of each kind says how long it is. */
+        if (period == (int64_t)i && slides && l.full == 0)
+            l.sliding++;
+        else if (period == (int64_t)i && !slides)
+            l.full++;
+        else if (slides != ((int64_t)i % period < l.sliding))
+            family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`layer_types` that is no repeated run of sliding and full layers is not "
+                        "expressed by the source of `%s`",
+                        r->model_type);
+        if (!slides && (type->kind != LIN_JSON_STRING || strcmp(type->text, full_word) != 0))
+            family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`layer_types` has a layer that is neither "
+                        "`%s` nor `%s`",
+                        sliding_word, full_word);
+    }
+    if (l.sliding == 0)
+        l.full = 1;
+    else if (l.full == 0)
+        l.sliding = 1;
+    return l;
+}
+
+void family_gpt_oss(family_reader *r)
+{
+    const lin_json *c = r->text;
+    const lin_json *types = family_array(r, c, "layer_types");
+    const int64_t window = family_int(r, c, "sliding_window", 128);
+    const char *const chosen[] = { "num_experts_per_tok", "experts_per_token", NULL };
+    const layout l =
+        types != NULL && types->count > 0 ? read_period(r, types) : (layout){ 0, 1, 1 };
+    if (types != NULL && (int64_t)types->count != family_need(r, c, "num_hidden_layers"))
+        family_fail(r, LINNET_ERROR_FORMAT, "`layer_types` has %u items for %lld layers",
+                    types->count, (long long)family_need(r, c, "num_hidden_layers"));
+    family_moe_sizes(r, 131072, 150000, 1e-5);
+    read_decoder(r, &l, 64);
+    if (window > 0)
+        family_set(r, "Window", window);
+    read_experts(r, family_int(r, c, "num_local_experts", 128), family_int_of(r, c, chosen, 4),
+                 family_need(r, c, "intermediate_size"));
+    family_set(r, "Fused", 1);
+    family_set(r, "Clipped", 1);
+    family_set(r, "Scoring", 2);
+    BIND_EVERY(r, &l, sink_names);
+    if (family_flag(r, c, "attention_bias", true))
+        BIND_EVERY(r, &l, attention_biases);
+    BIND_SPARSE(r, &l, gpt_oss_experts);
+    family_moe_head(r, false);
+}
+
+void family_granitemoe(family_reader *r)
+{
+    const lin_json *c = r->text;
+    const layout l = { 0, 0, 1 };
+    const double scale = family_real(r, c, "attention_multiplier", 1);
+    family_moe_sizes(r, 2048, 1e4, 1e-6);
+    read_decoder(r, &l, 0);
+    if (scale > 1e-6 && scale <= 1)
+        family_set(r, "ScoreDim", nearest(1 / (scale * scale)));
+    read_experts(r, family_int(r, c, "num_local_experts", 8),
+                 family_int(r, c, "num_experts_per_tok", 2),
+                 family_need(r, c, "intermediate_size"));
+    family_set(r, "Fused", 1);
+    family_set(r, "Scoring", 2);
+    family_moe_scale(r, "EmbeddingMilli", "embedding_multiplier");
+    family_moe_scale(r, "ResidualMilli", "residual_multiplier");
+    family_moe_scale(r, "LogitsMilli", "logits_scaling");
+    if (family_flag(r, c, "attention_bias", false))
+        BIND_EVERY(r, &l, attention_biases);
+    BIND_SPARSE(r, &l, granite_experts);
+    family_moe_head(r, false);
+}
+
+/* Layers of another kind of attention, or experts that all pass, have no source. */
+static void expect_minimax(family_reader *r)
+{
+    static const char *const scores[] = { "sigmoid", NULL };
+    static const char *const norms[] = { "per_layer", "per_head", NULL };
+    const lin_json *kinds = family_array(r, r->text, "attn_type_list");
+    for (uint32_t i = 0; kinds != NULL && i < kinds->count; i++)
+        if (family_item(r, kinds, "attn_type_list", i) != 1)
+            family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`attn_type_list` with linear attention is not expressed by the source of "
+                        "`%s`",
+                        r->model_type);
+    if (family_int(r, r->text, "shared_intermediate_size", 0) > 0)
+        family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "`shared_intermediate_size` is not expressed by the source of `%s`",
+                    r->model_type);
+    family_expect_word(r, r->text, "scoring_func", scores);
+    family_expect_word(r, r->text, "qk_norm_type", norms);
+}
+
+void family_minimax_m2(family_reader *r)
+{
+    const lin_json *c = r->text;
+    const layout l = { 0, 0, 1 };
+    expect_minimax(r);
+    family_moe_sizes(r, 196608, 5e6, 1e-6);
+    const int64_t head_dim = read_decoder(r, &l, 128);
+    if (family_has(c, "rotary_dim"))
+        set_rotary(r, head_dim, family_need(r, c, "rotary_dim"));
+    else
+        read_rotary(r, head_dim, 0.5);
+    read_experts(r, family_int(r, c, "num_local_experts", 256),
+                 family_int(r, c, "num_experts_per_tok", 8),
+                 family_need(r, c, "intermediate_size"));
+    family_set(r, "Scoring", 1);
+    family_set(r, "Normalised", 1);
+    BIND_SPARSE(r, &l, numbered_experts);
+    if (family_flag(r, c, "use_routing_bias", true))
+        BIND_SPARSE(r, &l, minimax_correction);
+    if (!family_flag(r, c, "use_qk_norm", true))
+        family_assume(r, "queries and keys have no norms");
+    else if (strcmp(family_word(r, c, "qk_norm_type", "per_layer"), "per_head") == 0)
+        BIND_EVERY(r, &l, head_norms);
+    else
+        BIND_EVERY(r, &l, wide_norms);
+    if (family_int(r, c, "num_mtp_modules", 0) > 0)
+        family_assume(r, "layers that predict more than the next token are left out");
+    family_moe_head(r, false);
+}
+
+void family_phimoe(family_reader *r)
+{
+    const lin_json *c = r->text;
+    const layout l = whole_layout(r, true);
+    family_moe_sizes(r, 131072, 1e6, 1e-5);
+    read_decoder(r, &l, 0);
+    read_experts(r, family_int(r, c, "num_local_experts", 16),
+                 family_int(r, c, "num_experts_per_tok", 2),
+                 family_int(r, c, "intermediate_size", 6400));
+    family_assume(r, "the router's two masked choices are taken as the two largest shares");
+    BIND_EVERY(r, &l, norm_biases);
+    family_bind(r, "norm.bias", "model.norm.bias");
+    if (family_flag(r, c, "attention_bias", false))
+        BIND_EVERY(r, &l, attention_biases);
+    BIND_SPARSE(r, &l, numbered_experts);
+    family_moe_head(r, false);
+    if (family_flag(r, c, "lm_head_bias", false))
+        family_bind(r, "lm_head.bias", "lm_head.bias");
 }

@@ -43,6 +43,14 @@ linnet_status lin_file_read_at(const lin_file *file, uint64_t offset, void *into
                                linnet_error *err);
 void lin_file_close(lin_file *file);
 
+/*
+ * The names in a directory that end with one of `ends` (NULL-terminated), in order of their bytes.
+ * At most `limit` of them, otherwise LINNET_ERROR_FILE; `arena` must not jump.
+ */
+linnet_status lin_directory_list(lin_arena *arena, const char *directory, const char *const *ends,
+                                 uint32_t limit, const char *const **out_names, uint32_t *out_count,
+                                 linnet_error *err);
+
 /* The path for a message: its end, after dots, when it is long. */
 enum { LIN_PATH_SHOWN = 208 };
 void lin_path_show(char out[LIN_PATH_SHOWN], const char *path);

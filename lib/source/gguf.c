@@ -5,142 +5,30 @@
  *
  * The file is untrusted. A cursor hands out bytes that are there, from memory or through a window
  * over the file; every count is compared with the bytes that are left before anything is made for
- * it, every product and sum of sizes is checked, arrays are flat (an array of arrays is refused), so
- * nothing recurses. Time is linear in the header, but for sorting keys (to find duplicates) and
+ * it, every product and sum of sizes is checked, arrays are flat (an array of arrays is refused),
+ * so nothing recurses. Time is linear in the header, but for sorting keys (to find duplicates) and
  * tensors (to find overlaps), which is n log n whatever they are called.
  *
  * A failure fills the error and jumps to the entry, which owns nothing but the arena.
  */
 
-#include "source/gguf.h"
+#include "source/gguf_cursor.h"
 
-#include "source/files.h"
-
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 enum {
-    WINDOW = 64 << 10, /* bytes of the file at hand; holds the longest key */
-    MAX_AXES = 4,      /* GGML_MAX_DIMS */
+    MAX_AXES = 4, /* GGML_MAX_DIMS */
     DEFAULT_ALIGNMENT = 32
 };
 
-typedef struct gguf_reader {
-    lin_arena *arena;
-    lin_gguf *out;
-    linnet_error *err;
-    linnet_status status;
-    jmp_buf *on_failure;
-    /* the cursor */
-    const uint8_t *memory; /* NULL: `file` */
-    const lin_file *file;
-    uint8_t *window; /* bytes [window_at, window_at + window_bytes) of the file */
-    uint64_t window_at, window_bytes;
-    uint64_t available; /* bytes that can be read; the file may be longer */
-    uint64_t bytes;     /* of the file */
-    uint64_t at;
-    LIN_LIST(lin_gguf_value) values;
-} gguf_reader;
-
-_Noreturn static void stop(gguf_reader *r, linnet_status status)
-{
-    r->status = status;
-    longjmp(*r->on_failure, 1);
-}
-
-_Noreturn static void fail(gguf_reader *r, linnet_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-_Noreturn static void fail(gguf_reader *r, linnet_status status, const char *format, ...)
-{
-    char message[320];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-    lin_fail_at(r->err, status, (lin_place){ .source = r->out->source_name }, NULL, "byte %llu: %s",
-                (unsigned long long)r->at, message);
-    stop(r, status);
-}
-
-static void pass_on(gguf_reader *r, linnet_status status)
-{
-    if (status != LINNET_OK)
-        stop(r, status);
-}
-
-/* ---- cursor ---- */
-
-static uint64_t left(const gguf_reader *r)
-{
-    return r->bytes - r->at;
-}
-
-static void need(gguf_reader *r, uint64_t count, const char *what)
-{
-    if (count > left(r) || count > r->available - r->at)
-        fail(r, LINNET_ERROR_FORMAT, "the file ends inside %s", what);
-    if (r->at + count > LIN_GGUF_MAX_HEADER)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "the header is longer than %llu bytes",
-             (unsigned long long)LIN_GGUF_MAX_HEADER);
-}
-
-static void fill_window(gguf_reader *r, uint64_t count)
-{
-    const bool inside = r->at >= r->window_at && r->at - r->window_at <= r->window_bytes &&
-                        count <= r->window_bytes - (r->at - r->window_at);
-    if (inside)
-        return;
-    r->window_at = r->at;
-    r->window_bytes = left(r) < WINDOW ? left(r) : WINDOW;
-    pass_on(r, lin_file_read_at(r->file, r->window_at, r->window, r->window_bytes, r->err));
-}
-
-/* The next `count` bytes, at most WINDOW; valid until the next call. */
-static const uint8_t *take(gguf_reader *r, uint64_t count, const char *what)
-{
-    need(r, count, what);
-    const uint8_t *found = r->memory;
-    if (r->file != NULL) {
-        fill_window(r, count);
-        found = r->window + (r->at - r->window_at);
-    } else if (count > 0) {
-        found += r->at;
-    }
-    r->at += count;
-    return found;
-}
-
-static void skip(gguf_reader *r, uint64_t count, const char *what)
-{
-    need(r, count, what);
-    r->at += count;
-}
-
-static uint64_t take_bits(gguf_reader *r, uint32_t count, const char *what)
-{
-    const uint8_t *bytes = take(r, count, what);
-    uint64_t value = 0;
-    for (uint32_t i = 0; i < count; i++)
-        value = value << 8 | bytes[r->out->is_big_endian ? i : count - 1 - i];
-    return value;
-}
-
 static uint32_t take_u32(gguf_reader *r, const char *what)
 {
-    return (uint32_t)take_bits(r, 4, what);
-}
-
-/* Counts, lengths and axes: 4 bytes in version 1, 8 since. */
-static uint32_t word_bytes(const gguf_reader *r)
-{
-    return r->out->version == 1 ? 4 : 8;
+    return (uint32_t)lin_gguf_take_bits(r, 4, what);
 }
 
 static uint64_t take_word(gguf_reader *r, const char *what)
 {
-    return take_bits(r, word_bytes(r), what);
+    return lin_gguf_take_bits(r, lin_gguf_word_bytes(r), what);
 }
 
 /* ---- texts ---- */
@@ -158,7 +46,7 @@ static bool is_text(const char *text, uint64_t length)
 
 static const char *keep_text(gguf_reader *r, uint64_t length, const char *what)
 {
-    const char *bytes = (const char *)take(r, length, what);
+    const char *bytes = (const char *)lin_gguf_take(r, length, what);
     return is_text(bytes, length) ? lin_arena_text(r->arena, length > 0 ? bytes : "", length)
                                   : NULL;
 }
@@ -168,13 +56,13 @@ static const char *take_name(gguf_reader *r, const char *what)
 {
     const uint64_t length = take_word(r, what);
     if (length > LIN_GGUF_MAX_KEY)
-        fail(r, LINNET_ERROR_FORMAT, "%s has %llu bytes; at most %d are meant", what,
-             (unsigned long long)length, LIN_GGUF_MAX_KEY);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s has %llu bytes; at most %d are meant", what,
+                      (unsigned long long)length, LIN_GGUF_MAX_KEY);
     if (length == 0)
-        fail(r, LINNET_ERROR_FORMAT, "%s is empty", what);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s is empty", what);
     const char *name = keep_text(r, length, what);
     if (name == NULL)
-        fail(r, LINNET_ERROR_FORMAT, "%s is no UTF-8", what);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s is no UTF-8", what);
     return name;
 }
 
@@ -226,19 +114,20 @@ static bool integer_of(uint32_t type, uint64_t bits, int64_t *out)
 
 static uint64_t take_scalar(gguf_reader *r, uint32_t type, const char *what)
 {
-    const uint64_t bits = take_bits(r, scalar_bytes[type], what);
+    const uint64_t bits = lin_gguf_take_bits(r, scalar_bytes[type], what);
     if (type == LIN_GGUF_BOOL && bits > 1)
-        fail(r, LINNET_ERROR_FORMAT, "%s is %u; 0 or 1 is meant", what, (unsigned)bits);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s is %u; 0 or 1 is meant", what, (unsigned)bits);
     return bits;
 }
 
 static void skip_texts(gguf_reader *r, uint64_t count)
 {
-    if (count > left(r) / word_bytes(r))
-        fail(r, LINNET_ERROR_FORMAT, "an array says it has %llu texts, more than the file can hold",
-             (unsigned long long)count);
+    if (count > lin_gguf_left(r) / lin_gguf_word_bytes(r))
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                      "an array says it has %llu texts, more than the file can hold",
+                      (unsigned long long)count);
     for (uint64_t i = 0; i < count; i++)
-        skip(r, take_word(r, "the texts of an array"), "the texts of an array");
+        lin_gguf_skip(r, take_word(r, "the texts of an array"), "the texts of an array");
 }
 
 static void take_array(gguf_reader *r, lin_gguf_value *value)
@@ -246,22 +135,24 @@ static void take_array(gguf_reader *r, lin_gguf_value *value)
     value->type = take_u32(r, "the type of an array");
     value->is_array = true;
     if (value->type == LIN_GGUF_ARRAY)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` is an array of arrays, which is not read",
-             value->key);
+        lin_gguf_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` is an array of arrays, which is not read",
+                      value->key);
     if (value->type >= LIN_GGUF_TYPE_COUNT)
-        fail(r, LINNET_ERROR_FORMAT, "`%s` is an array of values of type %u, which does not exist",
-             value->key, value->type);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                      "`%s` is an array of values of type %u, which does not exist", value->key,
+                      value->type);
     value->count = take_word(r, "the length of an array");
     if (value->type == LIN_GGUF_STRING) {
         skip_texts(r, value->count);
         return;
     }
     const uint64_t size = scalar_bytes[value->type];
-    if (value->count > left(r) / size)
-        fail(r, LINNET_ERROR_FORMAT, "`%s` says it has %llu items, more than the file can hold",
-             value->key, (unsigned long long)value->count);
+    if (value->count > lin_gguf_left(r) / size)
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                      "`%s` says it has %llu items, more than the file can hold", value->key,
+                      (unsigned long long)value->count);
     if (is_real(value->type) || value->count > LIN_GGUF_KEPT_ITEMS) {
-        skip(r, value->count * size, "an array");
+        lin_gguf_skip(r, value->count * size, "an array");
         return;
     }
     int64_t *items = LIN_NEW_ARRAY(r->arena, int64_t, value->count);
@@ -274,8 +165,8 @@ static void take_array(gguf_reader *r, lin_gguf_value *value)
 static void take_value(gguf_reader *r, lin_gguf_value *value)
 {
     if (value->type >= LIN_GGUF_TYPE_COUNT)
-        fail(r, LINNET_ERROR_FORMAT, "`%s` has type %u, which does not exist", value->key,
-             value->type);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`%s` has type %u, which does not exist", value->key,
+                      value->type);
     if (value->type == LIN_GGUF_ARRAY) {
         take_array(r, value);
     } else if (value->type == LIN_GGUF_STRING) {
@@ -283,7 +174,7 @@ static void take_value(gguf_reader *r, lin_gguf_value *value)
         if (value->count <= LIN_GGUF_KEPT_TEXT)
             value->text = keep_text(r, value->count, "a text");
         else
-            skip(r, value->count, "a text");
+            lin_gguf_skip(r, value->count, "a text");
     } else {
         const uint64_t bits = take_scalar(r, value->type, "a value");
         if (is_real(value->type))
@@ -341,8 +232,8 @@ static void check_keys(gguf_reader *r)
     const uint32_t *order = sorted(r, r->values.count, by_key);
     for (uint32_t i = 1; i < r->values.count; i++)
         if (by_key(r, order[i - 1], order[i]) == 0)
-            fail(r, LINNET_ERROR_FORMAT, "the key `%.200s` is there twice",
-                 r->values.items[order[i]].key);
+            lin_gguf_fail(r, LINNET_ERROR_FORMAT, "the key `%.200s` is there twice",
+                          r->values.items[order[i]].key);
 }
 
 static void read_alignment(gguf_reader *r)
@@ -353,10 +244,10 @@ static void read_alignment(gguf_reader *r)
         return;
     const int64_t alignment = value->integer;
     if (!value->is_integer || value->type == LIN_GGUF_BOOL)
-        fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is no integer");
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is no integer");
     if (alignment < 1 || (alignment & (alignment - 1)) != 0)
-        fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is %lld; a power of two is meant",
-             (long long)alignment);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                      "`general.alignment` is %lld; a power of two is meant", (long long)alignment);
     r->out->alignment = (uint64_t)alignment;
 }
 
@@ -381,14 +272,14 @@ static void take_shape(gguf_reader *r, lin_tensor *tensor)
     const uint32_t rank = take_u32(r, "a tensor's number of axes");
     int64_t *shape = NULL;
     if (rank > MAX_AXES)
-        fail(r, LINNET_ERROR_FORMAT, "`%.200s` has %u axes; at most %d are meant", tensor->name,
-             rank, MAX_AXES);
-    pass_on(r, lin_tensor_axes(&r->out->tensors, r->arena, rank, &shape, r->err));
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`%.200s` has %u axes; at most %d are meant",
+                      tensor->name, rank, MAX_AXES);
+    lin_gguf_pass_on(r, lin_tensor_axes(&r->out->tensors, r->arena, rank, &shape, r->err));
     for (uint32_t i = 0; i < rank; i++) {
         const uint64_t extent = take_word(r, "a tensor's shape");
         if (extent > INT64_MAX)
-            fail(r, LINNET_ERROR_FORMAT, "`%.200s` has an axis of 2^63 elements or more",
-                 tensor->name);
+            lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`%.200s` has an axis of 2^63 elements or more",
+                          tensor->name);
         shape[rank - 1 - i] = (int64_t)extent;
     }
     tensor->rank = (uint8_t)rank;
@@ -401,9 +292,10 @@ static void size_tensor(gguf_reader *r, lin_tensor *tensor, const lin_gguf_type 
     const int64_t columns = tensor->rank > 0 ? tensor->shape[tensor->rank - 1] : 1;
     int64_t row_bytes, elements;
     if (columns % type->block_elements != 0)
-        fail(r, LINNET_ERROR_FORMAT,
-             "`%.200s` has rows of %lld elements, which do not divide into blocks of %d (%s)",
-             tensor->name, (long long)columns, type->block_elements, type->name);
+        lin_gguf_fail(
+            r, LINNET_ERROR_FORMAT,
+            "`%.200s` has rows of %lld elements, which do not divide into blocks of %d (%s)",
+            tensor->name, (long long)columns, type->block_elements, type->name);
     bool fits = lin_mul_i64(columns / type->block_elements, type->block_bytes, &row_bytes) &&
                 lin_add_i64(row_bytes, type->row_bytes, &row_bytes) &&
                 lin_tensor_elements(tensor, &elements);
@@ -411,8 +303,8 @@ static void size_tensor(gguf_reader *r, lin_tensor *tensor, const lin_gguf_type 
     for (uint32_t i = 0; fits && i + 1 < tensor->rank; i++)
         fits = lin_mul_i64(tensor->bytes, tensor->shape[i], &tensor->bytes);
     if (!fits)
-        fail(r, LINNET_ERROR_OVERFLOW, "`%.200s` has more than 2^63 - 1 elements or bytes",
-             tensor->name);
+        lin_gguf_fail(r, LINNET_ERROR_OVERFLOW, "`%.200s` has more than 2^63 - 1 elements or bytes",
+                      tensor->name);
 }
 
 static void take_tensor(gguf_reader *r)
@@ -422,18 +314,18 @@ static void take_tensor(gguf_reader *r)
     const uint32_t id = take_u32(r, "a tensor's type");
     const lin_gguf_type *type = lin_gguf_type_of(id);
     if (type == NULL)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "`%.200s` has type %u, which is not known", tensor.name,
-             id);
+        lin_gguf_fail(r, LINNET_ERROR_UNSUPPORTED, "`%.200s` has type %u, which is not known",
+                      tensor.name, id);
     size_tensor(r, &tensor, type);
-    const uint64_t offset = take_bits(r, 8, "a tensor's offset");
+    const uint64_t offset = lin_gguf_take_bits(r, 8, "a tensor's offset");
     if (offset > INT64_MAX)
-        fail(r, LINNET_ERROR_FORMAT, "`%.200s` is past the end of the file", tensor.name);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`%.200s` is past the end of the file", tensor.name);
     tensor.offset = (int64_t)offset;
     const int32_t format = lin_tensor_format_of(&r->out->tensors, type->name);
     if (format < 0)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "too many types of tensors");
+        lin_gguf_fail(r, LINNET_ERROR_UNSUPPORTED, "too many types of tensors");
     tensor.format = (uint16_t)format;
-    pass_on(r, lin_tensor_add(&r->out->tensors, &tensor, r->err));
+    lin_gguf_pass_on(r, lin_tensor_add(&r->out->tensors, &tensor, r->err));
 }
 
 /* Empty tensors first, so that each begins where the former ends. */
@@ -454,7 +346,7 @@ static void find_data(gguf_reader *r)
 {
     int64_t begin;
     if (!padded((int64_t)r->at, r->out->alignment, &begin))
-        fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is larger than any file");
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is larger than any file");
     r->out->data_offset = (uint64_t)begin;
 }
 
@@ -469,21 +361,23 @@ static void check_tiles(gguf_reader *r)
     for (uint32_t i = 0; i < list->count; i++) {
         const lin_tensor *tensor = &list->items[order[i]];
         if ((uint64_t)tensor->offset % r->out->alignment != 0)
-            fail(r, LINNET_ERROR_FORMAT, "`%.200s` begins at %lld, which is no multiple of %llu",
-                 tensor->name, (long long)tensor->offset, (unsigned long long)r->out->alignment);
+            lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                          "`%.200s` begins at %lld, which is no multiple of %llu", tensor->name,
+                          (long long)tensor->offset, (unsigned long long)r->out->alignment);
         if ((uint64_t)tensor->offset > room ||
             (uint64_t)tensor->bytes > room - (uint64_t)tensor->offset)
-            fail(r, LINNET_ERROR_FORMAT,
-                 "`%.200s` takes %lld bytes from %lld on, past the %llu bytes of data in the file",
-                 tensor->name, (long long)tensor->bytes, (long long)tensor->offset,
-                 (unsigned long long)room);
+            lin_gguf_fail(
+                r, LINNET_ERROR_FORMAT,
+                "`%.200s` takes %lld bytes from %lld on, past the %llu bytes of data in the file",
+                tensor->name, (long long)tensor->bytes, (long long)tensor->offset,
+                (unsigned long long)room);
         if (tensor->offset < expected)
-            fail(r, LINNET_ERROR_FORMAT, "`%.200s` overlaps another tensor", tensor->name);
+            lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`%.200s` overlaps another tensor", tensor->name);
         if (tensor->offset > expected)
-            fail(r, LINNET_ERROR_FORMAT, "there is a hole of %lld bytes before `%.200s`",
-                 (long long)(tensor->offset - expected), tensor->name);
+            lin_gguf_fail(r, LINNET_ERROR_FORMAT, "there is a hole of %lld bytes before `%.200s`",
+                          (long long)(tensor->offset - expected), tensor->name);
         if (!padded(tensor->offset + tensor->bytes, r->out->alignment, &expected))
-            fail(r, LINNET_ERROR_OVERFLOW, "the tensors have more than 2^63 - 1 bytes");
+            lin_gguf_fail(r, LINNET_ERROR_OVERFLOW, "the tensors have more than 2^63 - 1 bytes");
     }
 }
 
@@ -491,9 +385,9 @@ static void check_tiles(gguf_reader *r)
 
 static void read_version(gguf_reader *r)
 {
-    if (memcmp(take(r, 4, "the first word"), "GGUF", 4) != 0) {
+    if (memcmp(lin_gguf_take(r, 4, "the first word"), "GGUF", 4) != 0) {
         r->at = 0;
-        fail(r, LINNET_ERROR_FORMAT, "no GGUF file: it does not begin with `GGUF`");
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "no GGUF file: it does not begin with `GGUF`");
     }
     uint32_t version = take_u32(r, "the version");
     if ((version & 0xffff) == 0) { /* versions are small: the other byte order */
@@ -502,7 +396,8 @@ static void read_version(gguf_reader *r)
         version = take_u32(r, "the version");
     }
     if (version < 1 || version > 3)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "GGUF version %u is not known; 1 to 3 are", version);
+        lin_gguf_fail(r, LINNET_ERROR_UNSUPPORTED, "GGUF version %u is not known; 1 to 3 are",
+                      version);
     r->out->version = version;
 }
 
@@ -511,31 +406,32 @@ static uint64_t take_count(gguf_reader *r, const char *what)
 {
     const uint64_t count = take_word(r, what);
     if (count > INT64_MAX)
-        fail(r, LINNET_ERROR_FORMAT, "%s is negative", what);
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s is negative", what);
     return count;
 }
 
 static void check_count(gguf_reader *r, uint64_t count, uint64_t least, const char *what)
 {
-    if (count > left(r) / least)
-        fail(r, LINNET_ERROR_FORMAT, "%s is %llu, more than the file can hold", what,
-             (unsigned long long)count);
+    if (count > lin_gguf_left(r) / least)
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT, "%s is %llu, more than the file can hold", what,
+                      (unsigned long long)count);
 }
 
 static void read_header(gguf_reader *r)
 {
     read_version(r);
-    const uint64_t word = word_bytes(r);
+    const uint64_t word = lin_gguf_word_bytes(r);
     const uint64_t tensors = take_count(r, "the number of tensors");
     const uint64_t pairs = take_count(r, "the number of keys");
     check_count(r, pairs, word + 4 + 1, "the number of keys");
     check_count(r, tensors, word + 4 + 4 + 8, "the number of tensors");
     if (pairs > LIN_GGUF_MAX_PAIRS)
-        fail(r, LINNET_ERROR_UNSUPPORTED, "the file has more than %d keys", LIN_GGUF_MAX_PAIRS);
+        lin_gguf_fail(r, LINNET_ERROR_UNSUPPORTED, "the file has more than %d keys",
+                      LIN_GGUF_MAX_PAIRS);
     read_values(r, pairs);
     check_count(r, tensors, word + 4 + 4 + 8, "the number of tensors");
-    pass_on(r, lin_tensor_list_init(&r->out->tensors, r->arena, r->out->source_name, tensors,
-                                    r->err));
+    lin_gguf_pass_on(
+        r, lin_tensor_list_init(&r->out->tensors, r->arena, r->out->source_name, tensors, r->err));
     for (uint64_t i = 0; i < tensors; i++)
         take_tensor(r);
     find_data(r);
@@ -551,7 +447,7 @@ static linnet_status read_guarded(gguf_reader *r)
     r->arena->on_failure = &failure;
     if (setjmp(failure) == 0) {
         if (r->file != NULL)
-            r->window = lin_arena_alloc(r->arena, WINDOW);
+            r->window = lin_arena_alloc(r->arena, LIN_GGUF_WINDOW);
         read_header(r);
         r->status = LINNET_OK;
     }
@@ -564,9 +460,7 @@ linnet_status lin_gguf_read(lin_arena *arena, const char *source_name, const voi
                             linnet_error *err)
 {
     *out = (lin_gguf){ .source_name = source_name };
-    gguf_reader r = {
-        .arena = arena, .out = out, .err = err, .memory = bytes
-    };
+    gguf_reader r = { .arena = arena, .out = out, .err = err, .memory = bytes };
     r.bytes = file_bytes < INT64_MAX ? file_bytes : INT64_MAX;
     r.available = available < r.bytes ? available : r.bytes;
     return read_guarded(&r);

@@ -72,7 +72,7 @@ typedef struct lin_gguf {
     uint32_t version;
     bool is_big_endian;
     uint64_t alignment;
-    uint64_t data_offset; /* where the data begins: what tensors' offsets are relative to */
+    uint64_t data_offset;         /* where the data begins: what tensors' offsets are relative to */
     const lin_gguf_value *values; /* in file order; keys are unique */
     uint32_t value_count;
     lin_tensor_list tensors;

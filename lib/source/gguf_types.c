@@ -3,10 +3,10 @@
 /*
  * How ggml stores tensors: elements and bytes of a block.
  *
- * Sources: the static assertions of ggml-common.h and the enum of ggml.h (ggml-org/llama.cpp), whose
- * Python copy gguf-py/gguf/constants.py differs for Q8_1 alone (40 bytes there, from when its two
- * scales were floats); numbers from 133 on are ik_llama.cpp's. Types that were removed from files
- * (4, 5, 31 to 33, 36 to 38) are missing on purpose.
+ * Sources: the static assertions of ggml-common.h and the enum of ggml.h (ggml-org/llama.cpp),
+ * whose Python copy gguf-py/gguf/constants.py differs for Q8_1 alone (40 bytes there, from when its
+ * two scales were floats); numbers from 133 on are ik_llama.cpp's. Types that were removed from
+ * files (4, 5, 31 to 33, 36 to 38) are missing on purpose.
  */
 
 #include "source/gguf.h"

@@ -5,21 +5,28 @@
  *
  *     built-in name --zoo--> card --+
  *     directory ----nest.toml------> card --> program text, bindings --> lin_lang_check
- *     file.linnet ------------------------------^
+ *     file.linnet ------------------------------^                            |
+ *     config.json --family--> values, bindings -^                            v
+ *     *.safetensors, *.index.json beside it --headers--> tensors --> reconciled with it
+ *     *.gguf --metadata--> family; tensors ---------------------------^
  *
- * A built-in name is looked at before the file system; "./gpt2" is always a path.
+ * A built-in name is looked at before the file system; "./gpt2" is always a path. A config.json
+ * that is named itself is read alone; its directory, or a checkpoint in it, stands for both.
  */
 
 #include "source/source.h"
+#include "source/checkpoint.h"
 #include "source/family.h"
 #include "source/files.h"
+#include "source/gguf.h"
 #include "source/loader.h"
+#include "source/quantization.h"
 
 #include <string.h>
 
 #include "zoo/zoo.h"
 
-enum { DEFAULT_FILE_BYTES = 16 << 20, SHOWN_NAME = 64 };
+enum { DEFAULT_FILE_BYTES = 16 << 20, SHOWN_NAME = 64, MOST_FILES = 100000 };
 
 /* A source being opened. */
 typedef struct opening {
@@ -126,6 +133,7 @@ static linnet_status read_card(opening *o, text_file file, lin_card *out)
     source->title = out->title != NULL ? out->title : "";
     source->root = out->root;
     source->entry = out->entry;
+    source->head_is_embedding = out->head != NULL && strcmp(out->head, "embedding") == 0;
     source->settings = out->settings;
     source->setting_count = out->setting_count;
     return LINNET_OK;
@@ -226,20 +234,130 @@ static void take_family(lin_source *source, const family_reader *r)
     source->storage_count = r->storage.count;
     source->assumptions = r->assumptions.items;
     source->assumption_count = r->assumptions.count;
+    source->head_is_embedding = r->head_is_embedding;
+}
+
+/* The family's program, with what the family said about it. */
+static linnet_status check_family(opening *o, const family_reader *family)
+{
+    text_file file;
+    take_family(o->source, family);
+    linnet_status status = zoo_file(o, family->program, &file);
+    return status == LINNET_OK ? check(o, file, "") : status;
+}
+
+static linnet_status read_config(opening *o, const char *path, family_reader *out)
+{
+    text_file file;
+    linnet_status status = read_file(o, path, &file);
+    return status == LINNET_OK ? lin_config_read(&o->source->arena, path, file.text, file.length,
+                                                 out, o->err)
+                               : status;
+}
+
+/* What a config says about weights whose headers are not there. */
+static linnet_status quantize(opening *o, const family_reader *family)
+{
+    const lin_json *settings = lin_quantization_find(family->config);
+    return settings != NULL ? lin_quantization_store(settings, o->source, o->err) : LINNET_OK;
 }
 
 static linnet_status open_config(opening *o, const char *path)
 {
-    text_file file;
     family_reader family;
-    linnet_status status = read_file(o, path, &file);
+    linnet_status status = read_config(o, path, &family);
     if (status == LINNET_OK)
-        status = lin_config_read(&o->source->arena, path, file.text, file.length, &family, o->err);
+        status = check_family(o, &family);
+    return status == LINNET_OK ? quantize(o, &family) : status;
+}
+
+/* ---- checkpoints ---- */
+
+static bool says_dtype(const family_reader *family)
+{
+    return family_has(family->text, "dtype") || family_has(family->text, "torch_dtype") ||
+           family_has(family->config, "dtype") || family_has(family->config, "torch_dtype");
+}
+
+static linnet_status reconcile(opening *o, family_reader *family, const lin_checkpoint *checkpoint)
+{
+    lin_reconciled *result = LIN_NEW(&o->source->arena, lin_reconciled);
+    if (result == NULL || !LIN_PUSH(family->arena, &family->ignored, NULL))
+        return lin_fail_memory(o->err);
+    o->source->tensors = &checkpoint->tensors;
+    o->source->reconciled = result;
+    return lin_reconcile(o->source, checkpoint, says_dtype(family), family->ignored.items, result,
+                         o->err);
+}
+
+/* A checkpoint's headers were read; the config beside them says what they are of. */
+static linnet_status open_with_config(opening *o, const char *config,
+                                      const lin_checkpoint *checkpoint)
+{
+    family_reader family;
+    linnet_status status = read_config(o, config, &family);
+    if (status == LINNET_OK)
+        status = check_family(o, &family);
+    if (status == LINNET_OK)
+        status = reconcile(o, &family, checkpoint);
+    return status == LINNET_OK && !checkpoint->has_sizes ? quantize(o, &family) : status;
+}
+
+/* A checkpoint alone holds no hyper-parameters. */
+static linnet_status fail_config(opening *o, const char *config)
+{
+    char shown[LIN_PATH_SHOWN];
+    lin_path_show(shown, config);
+    return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = config }, NULL,
+                       "`%s` does not exist: weights are read together with the config.json "
+                       "beside them, which says what model they are",
+                       shown);
+}
+
+static linnet_status open_checkpoint(opening *o, const char *path)
+{
+    lin_checkpoint *checkpoint = LIN_NEW(&o->source->arena, lin_checkpoint);
+    if (checkpoint == NULL)
+        return lin_fail_memory(o->err);
+    linnet_status status = lin_checkpoint_path(&o->source->arena, path, checkpoint, o->err);
     if (status != LINNET_OK)
         return status;
-    take_family(o->source, &family);
-    status = zoo_file(o, family.program, &file);
-    return status == LINNET_OK ? check(o, file, "") : status;
+    const char *directory = lin_path_parent(&o->loader.arena, path);
+    const char *config =
+        directory == NULL ? NULL : lin_path_join(&o->loader.arena, directory, "config.json");
+    if (config == NULL)
+        return lin_fail_memory(o->err);
+    return lin_path_look(config) == LIN_PATH_MISSING ? fail_config(o, config)
+                                                     : open_with_config(o, config, checkpoint);
+}
+
+/* A config and what weights lie beside it. */
+static linnet_status open_config_directory(opening *o, const char *directory, const char *config)
+{
+    lin_checkpoint *checkpoint = LIN_NEW(&o->source->arena, lin_checkpoint);
+    bool found = false;
+    if (checkpoint == NULL)
+        return lin_fail_memory(o->err);
+    linnet_status status =
+        lin_checkpoint_directory(&o->source->arena, directory, &found, checkpoint, o->err);
+    if (status != LINNET_OK)
+        return status;
+    return found ? open_with_config(o, config, checkpoint) : open_config(o, config);
+}
+
+static linnet_status open_gguf(opening *o, const char *path)
+{
+    family_reader family;
+    lin_gguf_model *model = LIN_NEW(&o->source->arena, lin_gguf_model);
+    if (model == NULL)
+        return lin_fail_memory(o->err);
+    linnet_status status = lin_gguf_open(&o->source->arena, path, model, &family, o->err);
+    if (status == LINNET_OK)
+        status = check_family(o, &family);
+    if (status != LINNET_OK)
+        return status;
+    o->source->tensors = &model->tensors;
+    return lin_gguf_store(model, o->source, o->err);
 }
 
 /* ---- paths ---- */
@@ -252,6 +370,42 @@ static bool holds(opening *o, const char *directory, const char *name, const cha
     return *out != NULL && lin_path_look(*out) != LIN_PATH_MISSING;
 }
 
+/* A directory without a config: one with a GGUF file, else none that can be read. */
+static linnet_status open_weights_directory(opening *o, const char *directory)
+{
+    static const char *const gguf_ends[] = { ".gguf", NULL };
+    static const char *const ends[] = { ".safetensors", ".index.json", NULL };
+    const char *const *names = NULL;
+    uint32_t count = 0;
+    lin_arena *arena = &o->loader.arena;
+    linnet_status status =
+        lin_directory_list(arena, directory, gguf_ends, MOST_FILES, &names, &count, o->err);
+    if (status == LINNET_OK && count > 0) {
+        /* The first stands for the others when they are the parts of one; one is meant otherwise. */
+        if (count > 1 && strstr(names[0], "-00001-of-") == NULL)
+            return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
+                               "the directory holds %u GGUF files: name one of them",
+                               (unsigned)count);
+        const char *path = lin_path_join(arena, directory, names[0]);
+        return path == NULL ? lin_fail_memory(o->err) : open_gguf(o, path);
+    }
+    if (status == LINNET_OK)
+        status = lin_directory_list(arena, directory, ends, MOST_FILES, &names, &count, o->err);
+    if (status != LINNET_OK)
+        return status;
+    const char *config = lin_path_join(arena, directory, "config.json");
+    if (config == NULL)
+        return lin_fail_memory(o->err);
+    if (count > 0)
+        return fail_config(o, config);
+    char shown[LIN_PATH_SHOWN];
+    lin_path_show(shown, directory);
+    return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
+                       "`%s` holds no model: a config.json, a GGUF file, a card (nest.toml), or "
+                       "linnet.toml with src/lib.linnet, is looked for",
+                       shown);
+}
+
 static linnet_status open_directory(opening *o, const char *directory)
 {
     const char *path;
@@ -262,35 +416,41 @@ static linnet_status open_directory(opening *o, const char *directory)
     bool config = holds(o, directory, "config.json", &path);
     if (o->loader.failed)
         return lin_fail_memory(o->err);
-    if (config)
-        return open_config(o, path);
-    char shown[LIN_PATH_SHOWN];
-    lin_path_show(shown, directory);
-    return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
-                       "`%s` holds no model: a card (nest.toml), or linnet.toml with "
-                       "src/lib.linnet, is looked for",
-                       shown);
+    return config ? open_config_directory(o, directory, path)
+                  : open_weights_directory(o, directory);
 }
 
 static linnet_status refuse_file(opening *o, const char *path)
 {
-    static const char *const later[] = { ".json", ".safetensors", ".gguf", ".bin", ".pt", ".pth" };
+    static const char *const pickles[] = { ".bin", ".pt", ".pth", ".ckpt" };
     const lin_place place = { .source = path };
     char shown[LIN_PATH_SHOWN];
     lin_path_show(shown, path);
-    for (uint32_t i = 0; i < ARRAY_LEN(later); i++)
-        if (lin_path_ends_with(path, later[i]))
+    for (uint32_t i = 0; i < ARRAY_LEN(pickles); i++)
+        if (lin_path_ends_with(path, pickles[i]))
             return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, place, NULL,
-                               "`%s`: files ending in `%s` are not read yet: give a .linnet file, "
-                               "or a directory with a card (nest.toml)",
-                               shown, later[i]);
+                               "`%s`: files ending in `%s` run code when they are loaded and are "
+                               "not read: give the config.json, the index or a *.safetensors",
+                               shown, pickles[i]);
     if (lin_path_ends_with(path, ".toml"))
         return lin_fail_at(o->err, LINNET_ERROR_UNSUPPORTED, place, NULL,
                            "`%s` is given by its directory", shown);
     return lin_fail_at(o->err, LINNET_ERROR_FORMAT, place, NULL,
-                       "`%s` is no model: a .linnet file, a directory with a card (nest.toml) or "
-                       "a built-in name is meant",
+                       "`%s` is no model: a .linnet file, a config.json, a *.safetensors, a "
+                       "*.gguf, a directory holding one of them or a card (nest.toml), or a "
+                       "built-in name is meant",
                        shown);
+}
+
+static linnet_status open_file(opening *o, const char *path)
+{
+    if (lin_path_ends_with(path, ".linnet"))
+        return check_file(o, path);
+    if (lin_checkpoint_is_path(path))
+        return open_checkpoint(o, path);
+    if (lin_path_ends_with(path, ".gguf"))
+        return open_gguf(o, path);
+    return lin_path_ends_with(path, ".json") ? open_config(o, path) : refuse_file(o, path);
 }
 
 /* A word that is no path: the built-in names are what it may have meant. */
@@ -335,9 +495,7 @@ static linnet_status open_path(opening *o, const char *path)
     case LIN_PATH_DIRECTORY:
         return open_directory(o, path);
     case LIN_PATH_FILE:
-        if (lin_path_ends_with(path, ".linnet"))
-            return check_file(o, path);
-        return lin_path_ends_with(path, "config.json") ? open_config(o, path) : refuse_file(o, path);
+        return open_file(o, path);
     case LIN_PATH_MISSING:
         return looks_like_path(path) ? lin_path_fail(path, o->err) : fail_unknown(o, path);
     case LIN_PATH_OTHER:

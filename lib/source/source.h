@@ -52,6 +52,7 @@ typedef struct lin_weight_storage {
     const char *path;   /* as in lin_weight_binding */
     const char *format; /* "q4_K", "fp8", "gptq-4" */
     int64_t bytes;      /* >= 0: exactly so many, from a header; -1: by the terms */
+    int64_t elements;   /* that `bytes` are of: a part of them (a shard) has its part. 0: unknown */
     lin_storage_term terms[LIN_STORAGE_TERMS];
     uint32_t term_count;
 } lin_weight_storage;
@@ -82,20 +83,26 @@ typedef struct lin_source {
     const lin_weight_binding *bindings; /* empty without a bindings file */
     uint32_t binding_count;
     bool has_bindings;
+    bool head_is_embedding; /* by the program itself, so that no binding ties them */
     const lin_weight_storage *storage; /* parameters stored otherwise than declared */
     uint32_t storage_count;
     const char *const *assumptions;
     uint32_t assumption_count;
+    const struct lin_tensor_list *tensors;   /* of the checkpoint (tensors.h); NULL without one */
+    const struct lin_reconciled *reconciled; /* how they met the program (checkpoint.h); or NULL */
 } lin_source;
 
 /*
- * Opens a built-in name (or alias), a .linnet file, or a directory holding nest.toml. `diagnostics`
- * may be NULL.
+ * Opens a built-in name (or alias), a .linnet file, a config.json, a checkpoint (*.safetensors,
+ * *.index.json) with the config.json beside it, a *.gguf, or a directory holding one of them or
+ * nest.toml. Of weights only headers are read. `diagnostics` may be NULL.
  *
  * LINNET_ERROR_NOT_FOUND    neither a built-in name nor an existing path; the message has the
- * nearest name LINNET_ERROR_UNSUPPORTED  a known name whose source is not shipped; a kind of file
- * that is not read yet LINNET_ERROR_FILE, LINNET_ERROR_FORMAT, LINNET_ERROR_SOURCE,
- * LINNET_ERROR_NO_MEMORY
+ *                           nearest name
+ * LINNET_ERROR_UNSUPPORTED  a known name whose source is not shipped, a family that is not, a kind
+ *                           of file that is not read
+ * LINNET_ERROR_FILE         also a checkpoint without its config.json
+ * LINNET_ERROR_FORMAT, LINNET_ERROR_SOURCE, LINNET_ERROR_NO_MEMORY
  */
 linnet_status lin_source_open(const lin_source_settings *settings, const char *name_or_path,
                               lin_diagnostics *diagnostics, lin_source **out, linnet_error *err);
@@ -107,7 +114,7 @@ void lin_source_free(lin_source *source);
 
 /* The readers of cards, apart, for tests and fuzzing: text in, settings out. */
 typedef struct lin_card {
-    const char *name, *title, *path, *root, *entry, *bindings; /* NULL when absent */
+    const char *name, *title, *path, *root, *entry, *bindings, *head; /* NULL when absent */
     const lin_setting *settings;
     uint32_t setting_count;
 } lin_card;

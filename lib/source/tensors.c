@@ -198,3 +198,15 @@ linnet_status lin_tensor_add(lin_tensor_list *list, const lin_tensor *tensor, li
     list->table[slot] = list->count;
     return LINNET_OK;
 }
+
+linnet_status lin_tensor_count_all(lin_tensor_list *list, linnet_error *err)
+{
+    list->bytes = 0;
+    for (uint32_t i = 0; i < list->format_count; i++)
+        list->formats[i].tensors = list->formats[i].elements = list->formats[i].bytes = 0;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!count_in(list, &list->items[i]))
+            return refuse(list, list->items[i].name, LINNET_ERROR_OVERFLOW,
+                          "brings a total past 2^63 - 1 bytes or elements", err);
+    return LINNET_OK;
+}

@@ -91,6 +91,9 @@ linnet_status lin_tensor_add(lin_tensor_list *list, const lin_tensor *tensor, li
 linnet_status lin_tensor_axes(lin_tensor_list *list, lin_arena *arena, uint32_t rank, int64_t **out,
                               linnet_error *err);
 
+/* Counts the totals of the list and of its formats again, from its tensors. */
+linnet_status lin_tensor_count_all(lin_tensor_list *list, linnet_error *err);
+
 /* NULL: no tensor of that name. */
 const lin_tensor *lin_tensor_find(const lin_tensor_list *list, const char *name);
 

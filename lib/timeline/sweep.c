@@ -278,9 +278,9 @@ static void sweep(const lin_timeline *t, const int64_t *sizes, lin_peak *live_pe
         for (; event < t->events.items + stop->workspace_end; event++)
             workspace += sizes[event->size] * event->count;
         if (live > live_peak->bytes)
-            *live_peak = (lin_peak){ live, stop->moment };
+            *live_peak = (lin_peak){ live, stop->moment, live };
         if (live + workspace > full_peak->bytes)
-            *full_peak = (lin_peak){ live + workspace, stop->moment };
+            *full_peak = (lin_peak){ live + workspace, stop->moment, live };
     }
 }
 
@@ -323,9 +323,9 @@ static bool sweep_wide(const lin_timeline *t, const int64_t *sizes, lin_peak *li
         if (!fits(live, &live_bytes) || !fits(full, &full_bytes))
             return false;
         if (live_bytes > live_peak->bytes)
-            *live_peak = (lin_peak){ live_bytes, stop->moment };
+            *live_peak = (lin_peak){ live_bytes, stop->moment, live_bytes };
         if (full_bytes > full_peak->bytes)
-            *full_peak = (lin_peak){ full_bytes, stop->moment };
+            *full_peak = (lin_peak){ full_bytes, stop->moment, live_bytes };
     }
     return true;
 }
@@ -334,7 +334,7 @@ bool lin_timeline_peaks(const lin_timeline *timeline, const int64_t *symbols,
                         lin_timeline_values *values, lin_peak *out_without_workspaces,
                         lin_peak *out_with_workspaces, uint32_t *out_interval)
 {
-    lin_peak live = { 0, 0 }, full = { 0, 0 };
+    lin_peak live = { 0, 0, 0 }, full = { 0, 0, 0 };
     uint32_t failed_size = 0;
     if (!lin_expr_run(timeline->program, symbols, values->scratch, values->sizes, &failed_size) ||
         is_any_negative(timeline, values->sizes, &failed_size)) {

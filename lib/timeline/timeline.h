@@ -11,6 +11,28 @@
 
 #include "graph/graph.h"
 
+/* Why bytes are held. */
+#define LIN_REASONS(X)                                    \
+    X(STORED, "stored")                                   \
+    X(LIVE, "live")                                       \
+    X(KEPT, "kept by the kernel for backward")            \
+    X(RECOMPUTED, "recomputed")                           \
+    X(WORKSPACE, "workspace")                             \
+    X(ACTIVATION_GRADIENT, "gradient of an activation")   \
+    X(GRADIENT, "gradient")                               \
+    X(NEW_GRADIENT, "gradient of one micro-batch")        \
+    X(MASTER_WEIGHT, "master weight")                     \
+    X(OPTIMIZER_STATE, "optimizer state")                 \
+    X(OPTIMIZER_TEMPORARY, "temporary of the optimizer")
+
+typedef enum lin_reason {
+#define X(id, words) LIN_REASON_##id,
+    LIN_REASONS(X)
+#undef X
+        LIN_REASON_COUNT
+} lin_reason;
+const char *lin_reason_words(lin_reason reason);
+
 /* Live during moments [first, end). */
 typedef struct lin_interval {
     int32_t first, end;
@@ -19,6 +41,8 @@ typedef struct lin_interval {
     lin_confidence confidence;
     uint32_t object;   /* the graph's object, or UINT32_MAX */
     bool is_workspace; /* left out of the peak without workspaces */
+    lin_reason reason;
+    int32_t step; /* of what has no object: the step it belongs to, or LIN_NO_STEP */
 } lin_interval;
 
 typedef struct lin_timeline lin_timeline;
@@ -30,7 +54,8 @@ lin_timeline *lin_timeline_new(lin_arena *arena, const lin_expr_table *exprs,
 
 typedef struct lin_peak {
     int64_t bytes;
-    int32_t moment; /* the first of those with the most bytes */
+    int32_t moment;     /* the first of those with the most bytes */
+    int64_t live_bytes; /* at that moment, workspaces left out */
 } lin_peak;
 
 /* Room for one evaluation; a caller makes it once and may then evaluate without allocating. Lives
@@ -53,6 +78,22 @@ int64_t lin_timeline_at(const lin_timeline *timeline, const lin_timeline_values 
 /* Sums by category at a moment. */
 void lin_timeline_breakdown(const lin_timeline *timeline, const lin_timeline_values *values,
                             int32_t moment, int64_t out[LIN_CATEGORY_COUNT]);
+
+/* Sums by category at every moment: out[category] has room for the length, or is NULL. Linear in
+ * intervals and moments. */
+void lin_timeline_columns(const lin_timeline *timeline, const lin_timeline_values *values,
+                          int64_t *const out[LIN_CATEGORY_COUNT]);
+
+/* What is allocated and freed, in the order it happens: at each moment first what ended with the
+ * one before, then what begins, both in the order of the intervals. Empty intervals are left out.
+ */
+typedef struct lin_timeline_event {
+    int32_t moment; /* the length for what is never freed */
+    uint32_t interval;
+    bool frees;
+} lin_timeline_event;
+const lin_timeline_event *lin_timeline_events(lin_arena *arena, const lin_timeline *timeline,
+                                              uint32_t *out_count);
 
 uint32_t lin_timeline_count(const lin_timeline *timeline);
 const lin_interval *lin_timeline_interval(const lin_timeline *timeline, uint32_t index);

@@ -161,7 +161,10 @@ static void check_role_bind(walker *w, const char *name, lin_role role)
                   lin_role_names[role], (long long)value, flags[role]);
 }
 
-/* A dimension that a role, or the size of the group, decides. */
+/* A window that hides nothing: larger than any cache, and far from overflow when it is added to. */
+static const int64_t FULL_WINDOW = INT64_C(1) << 40;
+
+/* A dimension that a role, the size of the group or a full window decides. */
 static bool take_role(walker *w, const binder *b, const lin_generic *generic, lin_bound *out)
 {
     const char *name = lin_walk_name(w, generic->name);
@@ -169,6 +172,10 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
         return false;
     if (b->is_root && w->settings->processes > 1 && strcmp(name, "Shards") == 0) {
         out->dim = lin_expr_int(w->exprs, w->settings->processes);
+        return true;
+    }
+    if (b->is_root && w->settings->full_window && strcmp(name, "Window") == 0) {
+        out->dim = lin_expr_int(w->exprs, FULL_WINDOW);
         return true;
     }
     lin_role role = role_of(name);

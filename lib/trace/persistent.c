@@ -17,6 +17,7 @@
 typedef struct hierarchy {
     walker *w;
     path_bindings *bound;                  /* NULL without a bindings file */
+    stored_weights *stored;                /* NULL when all are stored as declared */
     bool *named;                           /* by --optional path: it names something */
     LIN_LIST(const char *) optional_paths; /* every optional path met, for suggestions */
     LIN_LIST(const lin_member *) caches;   /* states assigned from std.nn.cache */
@@ -217,6 +218,10 @@ static void visit_tensor(hierarchy *h, const lin_member *member, const siblings 
             object.is_cache_axis_known =
                 object.category == LIN_CATEGORY_KV_CACHE && object.rank == 4;
         }
+        if (member->kind == LIN_MEMBER_PARAM) {
+            object.bytes = lin_walk_stored_bytes(w, h->stored, path, pattern, info);
+            object.storage = lin_walk_stored_format(h->stored, path, pattern);
+        }
         make_object(h, blocks[i], member, object, path, pattern);
     }
 }
@@ -334,7 +339,9 @@ void lin_walk_persistent(walker *w)
 {
     if (!w->root)
         return;
-    hierarchy h = { .w = w, .bound = lin_walk_read_bindings(w) };
+    hierarchy h = { .w = w,
+                    .bound = lin_walk_read_bindings(w),
+                    .stored = lin_walk_read_storage(w) };
     siblings root = { .pattern = "" };
     h.named = LIN_NEW_ARRAY(w->scratch, bool, w->settings->optional_count);
     w->root_instance = new_instance(w, "", w->root, w->root_env, w->root->span);

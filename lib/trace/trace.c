@@ -114,13 +114,42 @@ static void prepare(walker *w)
     lin_walk_persistent(w);
 }
 
+/* A float scalar, or a tuple with one. */
+static bool is_loss(const lin_type *type)
+{
+    if (type->kind == LIN_TYPE_SCALAR || (type->kind == LIN_TYPE_TENSOR && type->axis_count == 0))
+        return !lin_dtype_is_concrete(type->dtype) ||
+               lin_dtype_class_of((lin_dtype)type->dtype) == LIN_CLASS_FLOAT;
+    if (type->kind != LIN_TYPE_TUPLE && type->kind != LIN_TYPE_STRUCT)
+        return false;
+    for (uint32_t i = 0; i < type->part_count; i++)
+        if (is_loss(type->parts[i]))
+            return true;
+    return false;
+}
+
+static void check_loss(walker *w)
+{
+    if (w->settings->training && !is_loss(w->entry->result))
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "the entry `%s` returns no loss, which is a float scalar: it cannot be "
+                      "trained",
+                      lin_walk_name(w, w->entry->name));
+}
+
 static void trace_all(walker *w)
 {
+    check_loss(w);
     w->graph->entry = lin_walk_name(w, w->entry->name);
     w->graph->root = w->root ? lin_walk_name(w, w->root->name) : "";
     prepare(w);
     lin_walk_relations(w);
     lin_walk_entry(w);
+    if (w->settings->loss != LIN_LOSS_AS_WRITTEN && !w->found_loss)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "the entry `%s` has no loss to choose: it calls none of std.nn.loss's "
+                      "cross-entropies of an output head",
+                      lin_walk_name(w, w->entry->name));
 }
 
 /* A walker over a new graph; `run` does the work. The graph is the caller's when it succeeds. */
@@ -161,31 +190,19 @@ linnet_status lin_trace(const lin_source *source, const lin_trace_settings *sett
     return LINNET_OK;
 }
 
-linnet_status lin_trace_count_parameters(const lin_source *source, bool no_bindings,
-                                         const lin_allocator *allocator, int64_t *out_count,
-                                         linnet_error *err)
+linnet_status lin_trace_persistent(const lin_source *source, const lin_trace_settings *settings,
+                                   const lin_allocator *allocator, lin_traced *out,
+                                   linnet_error *err)
 {
-    const lin_trace_settings settings = { .no_bindings = no_bindings, .processes = 1 };
-    walker w = { .source = source, .settings = &settings, .err = err, .open_roles_are_one = true };
-    int64_t total = 0;
-    linnet_status status = lin_trace_find_root(source, NULL, &w.root, err);
-    if (status == LINNET_OK && w.root)
+    walker w = {
+        .source = source, .settings = settings, .err = err, .open_roles_are_one = true
+    };
+    linnet_status status = lin_trace_find_root(source, settings->root, &w.root, err);
+    if (status == LINNET_OK)
         status = run_walk(&w, allocator, prepare);
     if (status != LINNET_OK)
         return status;
-    for (uint32_t i = 0; w.graph && i < w.graph->objects.count; i++) {
-        const lin_object *object = &w.graph->objects.items[i];
-        int64_t elements = 0;
-        if (object->category != LIN_CATEGORY_PARAMETERS || object->owner != i)
-            continue;
-        if (!lin_expr_is_int(w.graph->exprs, object->elements, &elements) ||
-            !lin_add_i64(total, elements, &total)) {
-            lin_graph_free(w.graph);
-            return lin_fail(err, LINNET_ERROR_OVERFLOW,
-                            "the number of parameters does not fit in 64 bits");
-        }
-    }
-    lin_graph_free(w.graph);
-    *out_count = total;
+    *out = w.traced;
+    out->graph = w.graph;
     return LINNET_OK;
 }

@@ -23,9 +23,12 @@ typedef struct lin_trace_settings {
     const char *const *optional_paths; /* --optional */
     uint32_t optional_count;
     bool no_bindings; /* --no-bindings */
+    bool full_window; /* a generic `Window` of the root is larger than any cache */
     lin_numerics numerics;
     lin_backend_kind backend;
     int64_t processes; /* of a tensor-parallel group; 1 */
+    bool training;     /* the entry must return a loss */
+    lin_loss loss;     /* which form its cross-entropy of an output head takes */
 } lin_trace_settings;
 
 /* What the analysis reports about the configuration that was traced. */
@@ -41,7 +44,8 @@ typedef struct lin_traced {
 
 /*
  * LINNET_ERROR_ARGUMENT    a generic without a value (all of them named), one that the root and
- * entry lack, a symbol where structure needs a number, a value < 1 LINNET_ERROR_NOT_FOUND   no
+ * entry lack, a symbol where structure needs a number, a value < 1, training an entry without a
+ * loss, a loss that the entry does not compute LINNET_ERROR_NOT_FOUND   no
  * root, entry, parameter of that name; the message has what there is and the nearest
  * LINNET_ERROR_UNSUPPORTED a construct that the tracer does not model, with its place
  * LINNET_ERROR_OVERFLOW    an expression's arithmetic does not fit
@@ -54,6 +58,39 @@ linnet_status lin_trace(const lin_source *source, const lin_trace_settings *sett
 linnet_status lin_trace_find_entry(const lin_source *source, const char *root, const char *entry,
                                    const lin_block **out_block, const lin_function **out_entry,
                                    linnet_error *err);
+
+/* The persistent objects alone, for questions that need no entry: the graph has no steps. Roles
+ * that are neither given nor bound count as 1. A file without a root gives an empty graph. */
+linnet_status lin_trace_persistent(const lin_source *source, const lin_trace_settings *settings,
+                                   const lin_allocator *allocator, lin_traced *out,
+                                   linnet_error *err);
+
+/* What a model holds, with the card's own values; a tied tensor counts once, an absent optional one
+ * not at all. */
+typedef struct lin_format_total {
+    const char *format; /* a dtype or a storage format */
+    int64_t tensors, elements, bytes;
+} lin_format_total;
+
+typedef struct lin_totals {
+    int64_t parameters;              /* elements of params */
+    int64_t weight_bytes;            /* as they are stored */
+    int64_t kv_bytes_per_token;      /* that one more position of one sequence adds to all caches,
+                                        windows left out */
+    int64_t state_bytes;             /* of states that are no caches, for one sequence */
+    bool tied;                       /* the output head shares the input embedding's storage */
+    const lin_format_total *formats; /* of params and buffers, by bytes descending */
+    uint32_t format_count;
+} lin_totals;
+
+/* How cached values are stored: blocks of so many take so many bytes. */
+typedef struct lin_value_block {
+    int64_t elements, bytes;
+} lin_value_block;
+
+linnet_status lin_trace_totals(const lin_source *source, bool no_bindings, lin_value_block keys,
+                               lin_value_block values, lin_arena *arena, lin_totals *out,
+                               linnet_error *err);
 
 /* Parameters of the instantiated model with the card's own values (roles the card leaves open count
  * as 1): for `models`, `inspect`. Only params count; a tied one once, absent optionals not. */

@@ -155,12 +155,14 @@ typedef struct walker {
     uint64_t ops, instances;
     bool counting; /* a canonical body is counted: what cannot be counted is no error */
     bool count_failed;
+    bool found_loss; /* some op was a cross-entropy of an output head */
 
     /* the step being made */
     LIN_LIST(uint32_t) inputs, region_reads, outputs;
     LIN_LIST(uint32_t) stamps; /* by object: the last step that listed it */
     uint32_t stamp;
     LIN_LIST(lin_operand) operands;
+    LIN_LIST(uint32_t) operand_objects; /* by operand */
 
     LIN_LIST(state_change) journal;
     LIN_LIST(uint32_t) retained;
@@ -212,6 +214,17 @@ bool lin_walk_is_bound_under(const path_bindings *b, const char *path, const cha
 void lin_walk_note_bound(walker *w, path_bindings *b, const char *path, const char *pattern,
                          uint32_t object);
 void lin_walk_tie(walker *w, path_bindings *b);
+
+/* ---- storage.c ---- */
+
+typedef struct stored_weights stored_weights;
+/* NULL when every parameter is stored as it is declared. */
+stored_weights *lin_walk_read_storage(walker *w);
+/* The format of its row, or NULL. */
+const char *lin_walk_stored_format(const stored_weights *s, const char *path, const char *pattern);
+/* The bytes of the parameter at that path, of what the source says; else of its type. */
+lin_expr lin_walk_stored_bytes(walker *w, const stored_weights *s, const char *path,
+                               const char *pattern, const tensor_info *info);
 
 /* ---- persistent.c ---- */
 
@@ -266,6 +279,8 @@ tvalue lin_walk_shared(walker *w, const tensor_info *info, const char *name, con
 /* Ends it; the step's other fields are the caller's to fill. */
 lin_step *lin_walk_end(walker *w, const char *kind, const char *label, lin_expr arithmetic,
                        lin_span span);
+/* Of a native call: its operands by number, repeated ones too. */
+void lin_walk_note_operands(walker *w, lin_step *step);
 uint32_t lin_walk_object(walker *w, lin_object object);
 void *lin_walk_site(const walker *w, const frame *f, const lin_op *op);
 void lin_walk_note_site(walker *w, const frame *f, const lin_op *op, void *record);

@@ -166,12 +166,14 @@ static void add_operand(walker *w, const tvalue *value)
                             .rank = object->rank,
                             .elements = object->elements };
     LIN_PUSH(w->scratch, &w->operands, operand);
+    LIN_PUSH(w->scratch, &w->operand_objects, value->object);
 }
 
 static void read_arguments(walker *w, const native_call *call)
 {
     const lin_op *op = call->op;
     w->operands.count = 0;
+    w->operand_objects.count = 0;
     for (uint32_t i = op->as.call.has_receiver ? 1 : 0; i < op->operand_count; i++) {
         lin_walk_read(w, &call->f->values[op->operands[i]]);
         add_operand(w, &call->f->values[op->operands[i]]);
@@ -225,6 +227,7 @@ static void walk_native(walker *w, native_call *call)
     lin_step *step =
         lin_walk_end(w, lin_op_name(LIN_OP_SEMANTIC_CALL), call->label, arithmetic, call->op->span);
     step->implementation = implementation;
+    lin_walk_note_operands(w, step);
     step->native = call->native;
     step->workspace = workspace.bytes;
     step->workspace_confidence = workspace.confidence;

@@ -10,6 +10,16 @@
 
 #include <string.h>
 
+static lin_choice choose(walker *w, const lin_function *op)
+{
+    const char *loss = lin_loss_op(op->qualified, w->settings->loss);
+    w->found_loss |= loss != NULL;
+    const lin_choice choice =
+        lin_backend_choose(loss ? loss : op->qualified, w->settings->numerics);
+    const bool follows = choice.native && choice.native->storage == LIN_RESULT_TRAINING;
+    return follows && !w->settings->training ? (lin_choice){ 0 } : choice;
+}
+
 frame *lin_walk_new_frame(walker *w, const lin_function *function, const lin_env *env)
 {
     frame *f = LIN_NEW(w->scratch, frame);
@@ -18,7 +28,7 @@ frame *lin_walk_new_frame(walker *w, const lin_function *function, const lin_env
     f->values = LIN_NEW_ARRAY(w->scratch, tvalue, function->value_count);
     f->infos = LIN_NEW_ARRAY(w->scratch, const tensor_info *, function->value_count);
     if (function->kind == LIN_FUNCTION_OP)
-        f->choice = lin_backend_choose(function->qualified, w->settings->numerics);
+        f->choice = choose(w, function);
     return f;
 }
 

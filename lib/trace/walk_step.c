@@ -164,6 +164,14 @@ lin_step *lin_walk_end(walker *w, const char *kind, const char *label, lin_expr 
     return &w->graph->steps.items[w->graph->steps.count - 1];
 }
 
+void lin_walk_note_operands(walker *w, lin_step *step)
+{
+    step->operand_count = w->operand_objects.count;
+    step->operands = step->operand_count == step->input_count
+                         ? step->inputs
+                         : copy_ids(w, w->operand_objects.items, w->operand_objects.count);
+}
+
 /* ---- records by call site ---- */
 
 static uint32_t slot_of(const walker *w, const void *f, const void *op)

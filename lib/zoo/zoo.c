@@ -32,6 +32,7 @@ static const lin_zoo_model models[] = {
     {"roberta-base",             "RoBERTa base",                   "bert",  CARD("roberta-base"),             NULL},
     {"all-MiniLM-L6-v2",         "all-MiniLM-L6-v2",               "bert",  CARD("all-MiniLM-L6-v2"),         NULL},
     {"vit-base-patch16-224",     "ViT base, patch 16, 224 pixels", "vit",   CARD("vit-base-patch16-224"),     NULL},
+    {"gpt-lesson",               "The lesson's GPT, 1.3B",         "gpt-lesson", CARD("gpt-lesson"),          NULL},
 
     {"dinov2-base",               "DINOv2 base",                     "", NULL, OWN_SOURCE},
     {"gpt-oss-20b",               "gpt-oss 20B",                     "", NULL, OWN_SOURCE},

@@ -180,6 +180,11 @@ static void test_print(void **state)
     expect_text(f, lin_expr_mul(t, f->n, f->n), "n * n");
     lin_expr fourth = lin_expr_mul(t, lin_expr_mul(t, f->n, f->n), lin_expr_mul(t, f->n, f->n));
     expect_text(f, lin_expr_mul(t, fourth, f->n), "n^5");
+    lin_expr most = fourth;
+    for (uint32_t power = 4; power < LIN_EXPR_MAX_FACTORS; power *= 2)
+        most = lin_expr_mul(t, most, most);
+    expect_text(f, most, "n^64");
+    expect_text(f, lin_expr_mul(t, most, f->m), "?");
     expect_text(f, LIN_EXPR_INVALID, "?");
 }
 

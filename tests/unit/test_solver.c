@@ -413,15 +413,112 @@ static void test_sound(void **state)
     }
 }
 
+/* ---- work ---- */
+
+/* Facts whose consequences explode: without a limit each of these runs for minutes or takes
+ * gigabytes. They must end within the test's time and the bytes below. */
+enum { MANY = 200, MOST_BYTES = 256 << 20 };
+
+static void *count_bytes(void *user, void *ptr, uint64_t old_size, uint64_t new_size)
+{
+    *(uint64_t *)user += new_size > old_size ? new_size - old_size : 0;
+    return lin_default_allocator.fn(lin_default_allocator.user, ptr, old_size, new_size);
+}
+
+typedef struct symbols {
+    lin_expr_table *t;
+    lin_expr all[MANY];
+} symbols;
+
+static lin_expr symbol_at(const symbols *s, uint32_t i)
+{
+    return s->all[i % MANY];
+}
+
+/* a = b * b, b = c * c, …: a is c^4, d^8, … */
+static void assume_squares(lin_solver *solver, const symbols *s)
+{
+    for (uint32_t i = 0; i + 1 < MANY; i++)
+        lin_solver_assume(solver, LIN_EQ, s->all[i],
+                          lin_expr_mul(s->t, s->all[i + 1], s->all[i + 1]));
+}
+
+static void assume_sums(lin_solver *solver, const symbols *s)
+{
+    for (uint32_t i = 0; i < 2000; i++)
+        lin_solver_assume(
+            solver, LIN_EQ, lin_expr_add(s->t, symbol_at(s, i), symbol_at(s, 7 * i + 3)),
+            lin_expr_add(s->t, symbol_at(s, 3 * i + 1),
+                         lin_expr_mul(s->t, lin_expr_int(s->t, 2), symbol_at(s, 5 * i))));
+}
+
+static void assume_orders(lin_solver *solver, const symbols *s)
+{
+    for (uint32_t i = 0; i < 4000; i++)
+        lin_solver_assume(solver, LIN_GE,
+                          lin_expr_add(s->t, symbol_at(s, i), symbol_at(s, 7 * i + 3)),
+                          lin_expr_add(s->t, symbol_at(s, 3 * i + 1), symbol_at(s, 5 * i)));
+}
+
+static void assume_differences(lin_solver *solver, const symbols *s)
+{
+    lin_expr product = lin_expr_mul(s->t, s->all[0], s->all[1]);
+    for (int64_t i = 0; i < 30000; i++)
+        lin_solver_assume(solver, LIN_NE, product, lin_expr_int(s->t, i));
+}
+
+/* Each of 90 terms may be replaced in two ways, and again in what comes of it. */
+static void prove_choices(lin_solver *solver, const symbols *s)
+{
+    lin_expr sum = lin_expr_int(s->t, 0);
+    for (uint32_t i = 0; i < 90; i++)
+        sum = lin_expr_add(s->t, sum,
+                           lin_expr_min(s->t, lin_expr_max(s->t, s->all[i], s->all[i + 1]),
+                                        lin_expr_mod(s->t, s->all[i + 2], lin_expr_int(s->t, 5))));
+    sum = lin_expr_sub(s->t, sum, lin_expr_mul(s->t, s->all[3], s->all[4]));
+    assert_false(lin_solver_proves(solver, LIN_GT, sum, lin_expr_int(s->t, 100)));
+}
+
+static const struct work_case {
+    const char *name;
+    void (*run)(lin_solver *solver, const symbols *s);
+} work_cases[] = {
+    { "a chain of squares", assume_squares },   { "many sums that are equal", assume_sums },
+    { "many sums in order", assume_orders },    { "many differences", assume_differences },
+    { "a sum of many choices", prove_choices },
+};
+
+static void test_work(void **state)
+{
+    const struct work_case *c = *state;
+    reader r;
+    symbols s;
+    uint64_t bytes = 0;
+    const lin_allocator counting = { .fn = count_bytes, .user = &bytes };
+    memset(&r, 0, sizeof r);
+    lin_arena_init(&r.arena, &counting);
+    s.t = r.table = lin_expr_table_new(&r.arena);
+    for (uint32_t i = 0; i < MANY; i++)
+        s.all[i] = lin_expr_of_symbol(r.table, lin_expr_new_symbol(r.table, "s"));
+    lin_solver *solver = lin_solver_new(&r.arena, r.table);
+    c->run(solver, &s);
+    assert_true(bytes < MOST_BYTES);
+    lin_arena_free(&r.arena);
+}
+
 int main(void)
 {
-    static struct CMUnitTest tests[ARRAY_LEN(solver_cases) + 1];
+    static struct CMUnitTest tests[ARRAY_LEN(solver_cases) + 1 + ARRAY_LEN(work_cases)];
     size_t count = 0;
     for (; count < ARRAY_LEN(solver_cases); count++)
         tests[count] =
             (struct CMUnitTest){ .name = solver_cases[count].name,
                                  .test_func = test_case,
                                  .initial_state = (void *)(uintptr_t)&solver_cases[count] };
-    tests[count] = (struct CMUnitTest)cmocka_unit_test(test_sound);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_sound);
+    for (size_t i = 0; i < ARRAY_LEN(work_cases); i++)
+        tests[count++] = (struct CMUnitTest){ .name = work_cases[i].name,
+                                              .test_func = test_work,
+                                              .initial_state = (void *)(uintptr_t)&work_cases[i] };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

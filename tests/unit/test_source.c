@@ -259,7 +259,11 @@ static void test_open_refused(void **state)
     write_file(p, "empty.linnet", "");
     expect_refused(p, "empty.linnet", LINNET_ERROR_SOURCE, "");
     write_file(p, "model.gguf", "GGUF");
-    expect_refused(p, "model.gguf", LINNET_ERROR_UNSUPPORTED, "not read yet");
+    expect_refused(p, "model.gguf", LINNET_ERROR_FORMAT, "");
+    write_file(p, "model.bin", "PK");
+    expect_refused(p, "model.bin", LINNET_ERROR_UNSUPPORTED, "run code when they are loaded");
+    write_file(p, "model.safetensors", "1234567");
+    expect_refused(p, "model.safetensors", LINNET_ERROR_FORMAT, "has no header");
     write_file(p, "notes.txt", "x");
     expect_refused(p, "notes.txt", LINNET_ERROR_FORMAT, "is no model");
     expect_refused(p, "missing.linnet", LINNET_ERROR_FILE, "does not exist");
@@ -267,7 +271,12 @@ static void test_open_refused(void **state)
     assert_int_equal(mkdir(at(p, "empty"), 0700), 0);
     expect_refused(p, "empty", LINNET_ERROR_FILE, "holds no model");
     write_file(p, "hf/config.json", "{}");
-    expect_refused(p, "hf", LINNET_ERROR_UNSUPPORTED, "config.json is not read yet");
+    expect_refused(p, "hf", LINNET_ERROR_FORMAT, "`model_type` is missing");
+    expect_refused(p, "hf/config.json", LINNET_ERROR_FORMAT, "`model_type` is missing");
+    write_file(p, "weights/model.safetensors.index.json", "{\"weight_map\":{\"a\":\"b\"}}");
+    expect_refused(p, "weights", LINNET_ERROR_FILE, "weights/config.json` does not exist");
+    expect_refused(p, "weights/model.safetensors.index.json", LINNET_ERROR_FILE,
+                   "weights/config.json` does not exist");
     assert_int_equal(mkfifo(at(p, "pipe.linnet"), 0600), 0);
     expect_refused(p, "pipe.linnet", LINNET_ERROR_FILE, "is a pipe");
     assert_int_equal(mkdir(at(p, "d.linnet"), 0700), 0);

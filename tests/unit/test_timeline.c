@@ -158,11 +158,11 @@ static int64_t recount(const fixture *f, const int64_t *symbols, int32_t moment,
 
 static lin_peak slow_peak(const fixture *f, const int64_t *symbols, which what)
 {
-    lin_peak peak = { 0, 0 };
+    lin_peak peak = { 0 };
     for (int32_t moment = 0; moment < f->length; moment++) {
         const int64_t bytes = recount(f, symbols, moment, what);
         if (bytes > peak.bytes)
-            peak = (lin_peak){ bytes, moment };
+            peak = (lin_peak){ .bytes = bytes, .moment = moment };
     }
     return peak;
 }
@@ -255,12 +255,48 @@ static void test_formula_text(void **state)
     const lin_expr *pool = f.pool;
     /* a mask of context^2 beside a small tensor, then the head: two live sets stay */
     const lin_interval intervals[] = {
-        { 0, 4, pool[3], LIN_CATEGORY_INPUTS, LIN_EXACT, 0, false },
-        { 0, 4, pool[1], LIN_CATEGORY_PARAMETERS, LIN_EXACT, 1, false },
-        { 1, 2, pool[4], LIN_CATEGORY_ACTIVATIONS, LIN_EXACT, 2, false },
-        { 2, 3, pool[6], LIN_CATEGORY_ACTIVATIONS, LIN_EXACT, 3, false },
-        { 3, 4, pool[5], LIN_CATEGORY_ACTIVATIONS, LIN_EXACT, 4, false },
-        { 3, 4, pool[7], LIN_CATEGORY_WORKSPACE, LIN_ESTIMATED, UINT32_MAX, true },
+        { .first = 0,
+          .end = 4,
+          .bytes = pool[3],
+          .category = LIN_CATEGORY_INPUTS,
+          .confidence = LIN_EXACT,
+          .object = 0,
+          .is_workspace = false },
+        { .first = 0,
+          .end = 4,
+          .bytes = pool[1],
+          .category = LIN_CATEGORY_PARAMETERS,
+          .confidence = LIN_EXACT,
+          .object = 1,
+          .is_workspace = false },
+        { .first = 1,
+          .end = 2,
+          .bytes = pool[4],
+          .category = LIN_CATEGORY_ACTIVATIONS,
+          .confidence = LIN_EXACT,
+          .object = 2,
+          .is_workspace = false },
+        { .first = 2,
+          .end = 3,
+          .bytes = pool[6],
+          .category = LIN_CATEGORY_ACTIVATIONS,
+          .confidence = LIN_EXACT,
+          .object = 3,
+          .is_workspace = false },
+        { .first = 3,
+          .end = 4,
+          .bytes = pool[5],
+          .category = LIN_CATEGORY_ACTIVATIONS,
+          .confidence = LIN_EXACT,
+          .object = 4,
+          .is_workspace = false },
+        { .first = 3,
+          .end = 4,
+          .bytes = pool[7],
+          .category = LIN_CATEGORY_WORKSPACE,
+          .confidence = LIN_ESTIMATED,
+          .object = UINT32_MAX,
+          .is_workspace = true },
     };
     lin_timeline *t = lin_timeline_new(&f.arena, f.exprs, intervals, ARRAY_LEN(intervals), 4);
     assert_non_null(t);
@@ -312,7 +348,7 @@ static void test_edge(void **state)
     assert_non_null(t);
     lin_timeline_values *v = lin_timeline_values_new(&f.arena, t);
     const int64_t symbols[3] = { 1, 1, 1 };
-    lin_peak without = { 0, 0 }, with = { 0, 0 };
+    lin_peak without = { 0 }, with = { 0 };
     uint32_t failed = 0;
     assert_int_equal(lin_timeline_peaks(t, symbols, v, &without, &with, &failed), row->fits);
     if (row->fits) {
