@@ -28,7 +28,11 @@ enum {
     CMD_INSPECT = 1 << 2,
     CMD_EXPLAIN = 1 << 3,
     CMD_MODELS = 1 << 4,
-    CMD_FORMULA = 1 << 5
+    CMD_FORMULA = 1 << 5,
+    CMD_SCHEDULE = 1 << 6,
+    CMD_LAYOUT = 1 << 7,
+    CMD_DEVICES = 1 << 8,
+    CMD_TIME = 1 << 9
 };
 
 typedef enum cli_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } cli_colour;
@@ -43,10 +47,16 @@ typedef struct cli_request {
     bool json, strict, parameters, help, timeline;
     int64_t top;
     const char *numerics;
+    const char *device; /* a name or a file; NULL: not given */
     cli_colour colour;
     const char *policies[CLI_MAX_POLICIES]; /* --checkpoint, in order */
     int policy_count;
-    bool backend_is_generic, has_context_bytes; /* they contradict each other */
+    const char *order;      /* of the ranks of a layout; NULL: the default */
+    const char *svg, *html; /* files of pictures, "-" being standard output; NULL: not wanted */
+    int64_t device_memory;  /* 0: not given */
+    int64_t ranks, microbatches, virtual_stages; /* of a schedule; 0: not given */
+    bool draw;                                   /* a schedule's picture in place of its table */
+    bool backend_is_generic, has_context_bytes;  /* they contradict each other */
 } cli_request;
 
 typedef struct cli_command {
@@ -74,6 +84,28 @@ const cli_command *cli_find_command(const char *name);
 
 /* options.c */
 const cli_option *cli_options(int *out_count);
+linnet_status cli_read_integer(const char *value, int64_t *out, linnet_error *err);
+
+/* options_parallel.c: what rows of options.c apply. */
+linnet_status cli_set_tensor_parallel(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_sequence_parallel(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_context_parallel(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_context_exchange(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_expert_parallel(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_pipeline_parallel(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_shards(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_replicas(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_devices(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_zero(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_reshard(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_prefetch(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_order(cli_request *request, const char *value, linnet_error *err);
+
+/* options_pipeline.c */
+linnet_status cli_set_schedule(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_stages(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_pipeline_model(cli_request *request, const char *value, linnet_error *err);
+
 /* Reads argv into `request`; 0, or the exit status after a message. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request);
 
@@ -88,6 +120,8 @@ int cli_usage_error(const cli_command *command, const char *format, ...)
  * message. */
 int cli_print(const char *text, size_t length);
 int cli_print_text(linnet_text *take_text);
+/* Writes a file whole or not at all; an exit status: EXIT_DONE, or EXIT_INPUT after a message. */
+int cli_write_file(const char *path, const char *text, size_t length);
 /* Rendered diagnostics to standard error. */
 void cli_print_diagnostics(const cli_request *request, const linnet_diagnostics *diagnostics);
 bool cli_colour_wanted(const cli_request *request, int descriptor);
@@ -111,6 +145,9 @@ void cli_add_usage(cli_buffer *buffer, const cli_command *command);
  * message and gives the exit status; 0 on success. `diagnostics` may be NULL. */
 int cli_open_model(const cli_request *request, const char *name, linnet_diagnostics *diagnostics,
                    linnet_model **out_model);
+/* The same, leaving the message to the caller, except for a wrong program's diagnostics. */
+int cli_try_model(const cli_request *request, const char *name, linnet_model **out_model,
+                  linnet_error *err);
 /* Every .linnet file under `path` in byte order, or `path` itself; an exit status. The list is the
  * caller's to free. */
 int cli_find_files(const char *path, char ***out_files, int *out_count);
@@ -120,6 +157,10 @@ int cli_run_check(cli_request *request);
 int cli_run_inspect(cli_request *request);
 int cli_run_explain(cli_request *request);
 int cli_run_models(cli_request *request);
+int cli_run_devices(cli_request *request);
+int cli_run_time(cli_request *request);
 int cli_run_formula(cli_request *request);
+int cli_run_schedule(cli_request *request);
+int cli_run_layout(cli_request *request);
 
 #endif

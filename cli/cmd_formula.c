@@ -124,6 +124,37 @@ static int print_one(const cli_request *request, uint64_t formula)
     return cli_print_text(text);
 }
 
+/* What a formula says, when no values are given. */
+static int print_description(const cli_request *request, uint64_t formula)
+{
+    cli_buffer out = { 0 };
+    if (request->json) {
+        cli_add(&out, "{\n  \"version\": 1,\n  \"formulas\": [\n");
+        add_json_formula(&out, formula);
+        cli_add(&out, "\n  ]\n}\n");
+        return cli_print_buffer(&out);
+    }
+    cli_add(&out, "%s: %s\n\n  %s\n\n", linnet_formula_name(formula), linnet_formula_title(formula),
+            linnet_formula_expression(formula));
+    for (uint64_t k = 0; k < linnet_formula_symbol_count(formula); k++) {
+        const char *fallback = linnet_formula_symbol_default(formula, k);
+        cli_add(&out, "  %-6s %s", linnet_formula_symbol_name(formula, k),
+                linnet_formula_symbol_meaning(formula, k));
+        cli_add(&out, fallback != NULL ? " (%s)\n" : "%s\n", fallback != NULL ? fallback : "");
+    }
+    cli_add(&out, "\nResult: %s. Source: %s\n", linnet_formula_unit(formula),
+            linnet_formula_source(formula));
+    return cli_print_buffer(&out);
+}
+
+static bool needs_values(uint64_t formula)
+{
+    for (uint64_t k = 0; k < linnet_formula_symbol_count(formula); k++)
+        if (linnet_formula_symbol_default(formula, k) == NULL)
+            return true;
+    return false;
+}
+
 int cli_run_formula(cli_request *request)
 {
     uint64_t formula;
@@ -132,5 +163,7 @@ int cli_run_formula(cli_request *request)
         return print_list(request);
     if (linnet_formula_find(request->words[0], &formula, &err) != LINNET_OK)
         return cli_fail(&err);
+    if (request->word_count == 1 && needs_values(formula))
+        return print_description(request, formula);
     return print_one(request, formula);
 }

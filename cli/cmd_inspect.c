@@ -103,6 +103,20 @@ static void add_json_block(cli_buffer *out, const linnet_model *model, uint64_t 
     cli_add(out, "]\n    }");
 }
 
+/* The key and the items; the bracket is left open. */
+static void add_json_formats(cli_buffer *out, const linnet_totals *totals)
+{
+    const uint64_t formats = linnet_totals_format_count(totals);
+    cli_add(out, ",\n  \"formats\": [%s", formats == 0 ? "" : "\n");
+    for (uint64_t i = 0; i < formats; i++) {
+        cli_add(out, "    { \"format\": ");
+        cli_add_json(out, linnet_totals_format_name(totals, i));
+        cli_add(out, ", \"tensors\": %" PRId64 ", \"bytes\": %" PRId64 " }%s\n",
+                linnet_totals_format_tensors(totals, i), linnet_totals_format_bytes(totals, i),
+                i + 1 < formats ? "," : "");
+    }
+}
+
 static void add_json_totals(cli_buffer *out, const linnet_model *model, const linnet_totals *totals)
 {
     const uint64_t formats = linnet_totals_format_count(totals);
@@ -113,14 +127,7 @@ static void add_json_totals(cli_buffer *out, const linnet_model *model, const li
     cli_add(out, ",\n  \"weight_bytes\": %" PRId64, linnet_totals_weight_bytes(totals));
     cli_add(out, ",\n  \"kv_bytes_per_token\": %" PRId64, linnet_totals_kv_bytes_per_token(totals));
     cli_add(out, ",\n  \"state_bytes\": %" PRId64, linnet_totals_state_bytes(totals));
-    cli_add(out, ",\n  \"formats\": [%s", formats == 0 ? "" : "\n");
-    for (uint64_t i = 0; i < formats; i++) {
-        cli_add(out, "    { \"format\": ");
-        cli_add_json(out, linnet_totals_format_name(totals, i));
-        cli_add(out, ", \"tensors\": %" PRId64 ", \"bytes\": %" PRId64 " }%s\n",
-                linnet_totals_format_tensors(totals, i), linnet_totals_format_bytes(totals, i),
-                i + 1 < formats ? "," : "");
-    }
+    add_json_formats(out, totals);
     cli_add(out, formats == 0 ? "],\n" : "  ],\n");
 }
 
@@ -222,6 +229,59 @@ static void add_summary(cli_buffer *out, const linnet_model *model, const linnet
         cli_add(out, "%s  - %s\n", i == 0 ? "Assumed:\n" : "", linnet_model_assumption(model, i));
 }
 
+static void add_weights(cli_buffer *out, const linnet_totals *totals)
+{
+    cli_add(out, "%-22s%" PRId64 " in %" PRId64 " files\n", "Tensors",
+            linnet_totals_tensors(totals), linnet_totals_shards(totals));
+    if (linnet_totals_parameters(totals) >= 0)
+        cli_add(out, "%-22s%" PRId64 "\n", "Elements", linnet_totals_parameters(totals));
+    if (linnet_totals_weight_bytes(totals) >= 0)
+        add_line(out, "Weights", linnet_totals_weight_bytes(totals));
+    for (uint64_t i = 0; i < linnet_totals_format_count(totals); i++) {
+        cli_add(out, "  %-20s", linnet_totals_format_name(totals, i));
+        add_size(out, linnet_totals_format_bytes(totals, i));
+        cli_add(out, " in %" PRId64 " tensors\n", linnet_totals_format_tensors(totals, i));
+    }
+}
+
+static void add_json_known(cli_buffer *out, int64_t value)
+{
+    if (value < 0)
+        cli_add(out, "null");
+    else
+        cli_add(out, "%" PRId64, value);
+}
+
+static void add_json_weights(cli_buffer *out, const linnet_totals *totals)
+{
+    const uint64_t formats = linnet_totals_format_count(totals);
+    cli_add(out, "{\n  \"version\": 1,\n  \"family\": null,\n  \"tensors\": %" PRId64,
+            linnet_totals_tensors(totals));
+    cli_add(out, ",\n  \"shards\": %" PRId64 ",\n  \"parameters\": ", linnet_totals_shards(totals));
+    add_json_known(out, linnet_totals_parameters(totals));
+    cli_add(out, ",\n  \"weight_bytes\": ");
+    add_json_known(out, linnet_totals_weight_bytes(totals));
+    add_json_formats(out, totals);
+    cli_add(out, formats == 0 ? "]\n}\n" : "  ]\n}\n");
+}
+
+/* Weights whose config is not there still have totals. Gives the exit status of the model
+ * otherwise. */
+static int inspect_weights(const cli_request *request, const linnet_error *why)
+{
+    linnet_totals *totals = NULL;
+    cli_buffer out = { 0 };
+    if (why->code != LINNET_ERROR_FILE ||
+        linnet_weights_totals(request->config, request->words[0], &totals, NULL) != LINNET_OK)
+        return cli_fail(why);
+    if (request->json)
+        add_json_weights(&out, totals);
+    else
+        add_weights(&out, totals);
+    linnet_totals_free(totals);
+    return cli_print_buffer(&out);
+}
+
 int cli_run_inspect(cli_request *request)
 {
     linnet_model *model = NULL;
@@ -232,9 +292,9 @@ int cli_run_inspect(cli_request *request)
         return cli_usage_error(cli_find_command("inspect"), request->word_count == 0
                                                                 ? "a model or file is missing"
                                                                 : "one model at a time");
-    int status = cli_open_model(request, request->words[0], NULL, &model);
+    int status = cli_try_model(request, request->words[0], &model, &err);
     if (status != EXIT_DONE)
-        return status;
+        return err.code == LINNET_ERROR_SOURCE ? status : inspect_weights(request, &err);
     /* A file whose sizes nothing gives has a manifest and no totals. */
     if (!request->parameters && linnet_model_root(model) >= 0)
         (void)linnet_model_totals(model, request->config, &totals, &err);

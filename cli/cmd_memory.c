@@ -74,6 +74,50 @@ static int print_one(const cli_request *request, const linnet_model *model)
     return cli_print_text(text);
 }
 
+/* ---- pictures ---- */
+
+typedef linnet_status (*picture_fn)(const linnet_analysis *analysis, int64_t capacity_bytes,
+                                    linnet_text **out_text, linnet_error *err);
+
+static int write_picture(const cli_request *request, const linnet_analysis *analysis,
+                         picture_fn draw, const char *path)
+{
+    linnet_text *text = NULL;
+    linnet_error err;
+    if (path == NULL)
+        return EXIT_DONE;
+    if (draw(analysis, request->device_memory, &text, &err) != LINNET_OK)
+        return cli_fail(&err);
+    const int status = cli_write_file(path, linnet_text_data(text), linnet_text_length(text));
+    linnet_text_free(text);
+    return status;
+}
+
+/* An analysis of their own: the report's has a timeline only when that was asked for. */
+static int draw_pictures(const cli_request *request, const linnet_model *model)
+{
+    linnet_analysis *analysis = NULL;
+    linnet_error err;
+    if (request->svg == NULL && request->html == NULL)
+        return EXIT_DONE;
+    if (linnet_config_set_timeline(request->config, 1, &err) != LINNET_OK ||
+        linnet_analysis_new(model, request->config, &analysis, &err) != LINNET_OK ||
+        linnet_config_set_timeline(request->config, request->timeline, &err) != LINNET_OK) {
+        linnet_analysis_unref(analysis);
+        return cli_fail(&err);
+    }
+    int status = write_picture(request, analysis, linnet_analysis_to_svg, request->svg);
+    if (status == EXIT_DONE)
+        status = write_picture(request, analysis, linnet_analysis_to_html, request->html);
+    linnet_analysis_unref(analysis);
+    return status;
+}
+
+static bool takes_place(const char *picture)
+{
+    return picture != NULL && strcmp(picture, "-") == 0;
+}
+
 int cli_run_memory(cli_request *request)
 {
     linnet_model *model = NULL;
@@ -85,8 +129,10 @@ int cli_run_memory(cli_request *request)
     int status = cli_open_model(request, request->words[0], NULL, &model);
     if (status != EXIT_DONE)
         return status;
-    status = request->policy_count > 1 ? compare_policies(request, model)
-                                       : print_one(request, model);
+    status = draw_pictures(request, model);
+    if (status == EXIT_DONE && !takes_place(request->svg) && !takes_place(request->html))
+        status = request->policy_count > 1 ? compare_policies(request, model)
+                                           : print_one(request, model);
     linnet_model_unref(model);
     return status;
 }

@@ -7,6 +7,8 @@
 
 static const cli_command commands[] = {
     { "memory", CMD_MEMORY, "MODEL", "the memory one configuration needs", cli_run_memory },
+    { "time", CMD_TIME, "MODEL", "how long one step takes on a device", cli_run_time },
+    { "devices", CMD_DEVICES, "[NAME]", "the GPUs known by name", cli_run_devices },
     { "check", CMD_CHECK, "PATH...", "parse and check .linnet files", cli_run_check },
     { "lint", CMD_CHECK, "PATH...", "check, with warnings as errors", cli_run_check },
     { "inspect", CMD_INSPECT, "MODEL", "the parameters of a model or file", cli_run_inspect },
@@ -15,6 +17,9 @@ static const cli_command commands[] = {
     { "models", CMD_MODELS, "", "the models known by name", cli_run_models },
     { "formula", CMD_FORMULA, "NAME S=N...", "a closed form with values put in; all without a name",
       cli_run_formula },
+    { "schedule", CMD_SCHEDULE, "NAME|FILE", "a pipeline schedule, rank by rank",
+      cli_run_schedule },
+    { "layout", CMD_LAYOUT, "", "which ranks of a job form which group", cli_run_layout },
 };
 
 const cli_command *cli_commands(int *out_count)

@@ -43,23 +43,39 @@ static linnet_status parse_input(const cli_request *request, linnet_diagnostics 
     return status;
 }
 
+/* Opens the model; of a wrong program prints the diagnostics. `err` is filled on failure. */
+static int open_with(const cli_request *request, const char *name, linnet_diagnostics *list,
+                     linnet_model **out_model, linnet_error *err)
+{
+    linnet_status status = strcmp(name, "-") == 0
+                               ? parse_input(request, list, out_model, err)
+                               : linnet_model_open(request->config, name, list, out_model, err);
+    if (status == LINNET_ERROR_SOURCE && linnet_diagnostics_count(list) > 0)
+        cli_print_diagnostics(request, list);
+    else if (status == LINNET_ERROR_SOURCE)
+        cli_fail(err);
+    return cli_exit_status(status);
+}
+
+int cli_try_model(const cli_request *request, const char *name, linnet_model **out_model,
+                  linnet_error *err)
+{
+    linnet_diagnostics *list = NULL;
+    if (linnet_diagnostics_new(&list, err) != LINNET_OK)
+        return cli_exit_status(err->code);
+    int exit_status = open_with(request, name, list, out_model, err);
+    linnet_diagnostics_free(list);
+    return exit_status;
+}
+
 int cli_open_model(const cli_request *request, const char *name, linnet_diagnostics *diagnostics,
                    linnet_model **out_model)
 {
     linnet_error err;
-    linnet_diagnostics *own = NULL;
-    if (diagnostics == NULL && linnet_diagnostics_new(&own, &err) != LINNET_OK)
-        return cli_fail(&err);
-    linnet_diagnostics *list = diagnostics != NULL ? diagnostics : own;
-    linnet_status status = strcmp(name, "-") == 0
-                               ? parse_input(request, list, out_model, &err)
-                               : linnet_model_open(request->config, name, list, out_model, &err);
-    int exit_status = cli_exit_status(status);
-    if (status == LINNET_ERROR_SOURCE && linnet_diagnostics_count(list) > 0)
-        cli_print_diagnostics(request, list);
-    else if (status != LINNET_OK)
+    int exit_status = diagnostics != NULL ? open_with(request, name, diagnostics, out_model, &err)
+                                          : cli_try_model(request, name, out_model, &err);
+    if (exit_status != EXIT_DONE && err.code != LINNET_ERROR_SOURCE)
         cli_fail(&err);
-    linnet_diagnostics_free(own);
     return exit_status;
 }
 

@@ -29,7 +29,7 @@ static linnet_status refuse(linnet_error *err, const char *format, ...)
     return LINNET_ERROR_ARGUMENT;
 }
 
-static linnet_status read_integer(const char *value, int64_t *out, linnet_error *err)
+linnet_status cli_read_integer(const char *value, int64_t *out, linnet_error *err)
 {
     char *end;
     errno = 0;
@@ -46,35 +46,35 @@ static linnet_status read_integer(const char *value, int64_t *out, linnet_error 
 static linnet_status set_batch(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
-    linnet_status status = read_integer(value, &number, err);
+    linnet_status status = cli_read_integer(value, &number, err);
     return status == LINNET_OK ? linnet_config_set_batch(request->config, number, err) : status;
 }
 
 static linnet_status set_context(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
-    linnet_status status = read_integer(value, &number, err);
+    linnet_status status = cli_read_integer(value, &number, err);
     return status == LINNET_OK ? linnet_config_set_context(request->config, number, err) : status;
 }
 
 static linnet_status set_cache(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
-    linnet_status status = read_integer(value, &number, err);
+    linnet_status status = cli_read_integer(value, &number, err);
     return status == LINNET_OK ? linnet_config_set_cache(request->config, number, err) : status;
 }
 
 static linnet_status set_kv_block_size(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
-    linnet_status status = read_integer(value, &number, err);
+    linnet_status status = cli_read_integer(value, &number, err);
     return status == LINNET_OK ? linnet_config_set_kv_block_size(request->config, number, err)
                                : status;
 }
 
 static linnet_status set_top(cli_request *request, const char *value, linnet_error *err)
 {
-    linnet_status status = read_integer(value, &request->top, err);
+    linnet_status status = cli_read_integer(value, &request->top, err);
     if (status == LINNET_OK && request->top < 0)
         return refuse(err, "a count of tensors cannot be %lld", (long long)request->top);
     return status;
@@ -178,6 +178,30 @@ static linnet_status set_timeline(cli_request *request, const char *value, linne
     return linnet_config_set_timeline(request->config, 1, err);
 }
 
+static linnet_status set_svg(cli_request *request, const char *value, linnet_error *err)
+{
+    if (value[0] == '\0')
+        return refuse(err, "a file's name is empty");
+    request->svg = value;
+    return LINNET_OK;
+}
+
+static linnet_status set_html(cli_request *request, const char *value, linnet_error *err)
+{
+    if (value[0] == '\0')
+        return refuse(err, "a file's name is empty");
+    request->html = value;
+    return LINNET_OK;
+}
+
+static linnet_status set_device_memory(cli_request *request, const char *value, linnet_error *err)
+{
+    const linnet_status status = linnet_parse_size(value, &request->device_memory, err);
+    if (status == LINNET_OK && request->device_memory == 0)
+        return refuse(err, "a device without memory holds nothing");
+    return status;
+}
+
 static linnet_status set_optimizer(cli_request *request, const char *value, linnet_error *err)
 {
     return linnet_config_set_optimizer(request->config, value, err);
@@ -218,7 +242,7 @@ static linnet_status set_step(cli_request *request, const char *value, linnet_er
 static linnet_status set_accumulation(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
-    linnet_status status = read_integer(value, &number, err);
+    linnet_status status = cli_read_integer(value, &number, err);
     return status == LINNET_OK ? linnet_config_set_grad_accumulation(request->config, number, err)
                                : status;
 }
@@ -239,12 +263,63 @@ static linnet_status set_no_bindings(cli_request *request, const char *value, li
     return linnet_config_set_no_bindings(request->config, 1, err);
 }
 
+/* A count of a schedule. */
+static linnet_status read_positive(const char *value, int64_t *out, linnet_error *err)
+{
+    linnet_status status = cli_read_integer(value, out, err);
+    if (status == LINNET_OK && *out < 1)
+        return refuse(err, "must be at least 1, not %lld", (long long)*out);
+    return status;
+}
+
+static linnet_status set_ranks(cli_request *request, const char *value, linnet_error *err)
+{
+    return read_positive(value, &request->ranks, err);
+}
+
+static linnet_status set_microbatches(cli_request *request, const char *value, linnet_error *err)
+{
+    const linnet_status status = read_positive(value, &request->microbatches, err);
+    return status == LINNET_OK
+               ? linnet_config_set_microbatches(request->config, request->microbatches, err)
+               : status;
+}
+
+static linnet_status set_virtual_stages(cli_request *request, const char *value, linnet_error *err)
+{
+    const linnet_status status = read_positive(value, &request->virtual_stages, err);
+    return status == LINNET_OK
+               ? linnet_config_set_virtual_stages(request->config, request->virtual_stages, err)
+               : status;
+}
+
+static linnet_status set_draw(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->draw = true;
+    return LINNET_OK;
+}
+
 static linnet_status set_json(cli_request *request, const char *value, linnet_error *err)
 {
     (void)value;
     (void)err;
     request->json = true;
     return LINNET_OK;
+}
+
+static linnet_status set_device_name(cli_request *request, const char *value, linnet_error *err)
+{
+    if (value[0] == '\0')
+        return refuse(err, "a device's name is empty");
+    request->device = value;
+    return LINNET_OK;
+}
+
+static linnet_status set_time_model(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_time_model(request->config, value, err);
 }
 
 static linnet_status set_strict(cli_request *request, const char *value, linnet_error *err)
@@ -285,44 +360,73 @@ static linnet_status set_colour(cli_request *request, const char *value, linnet_
     return refuse(err, "colour is auto, always or never, not `%s`", value);
 }
 
-enum { ALL_COMMANDS = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS |
-       CMD_FORMULA };
-enum { ANY_MODEL = CMD_MEMORY | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
+enum {
+    ALL_COMMANDS =
+        CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
+};
+/* Commands that take a model and how it runs. */
+enum { SIZED = CMD_MEMORY | CMD_TIME };
+enum { ANY_MODEL = SIZED | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
 
 /* clang-format off */
 static const cli_option options[] = {
-    { "entry", "NAME", CMD_MEMORY, false, "entry to analyse (the only one, or forward)", set_entry, NULL },
-    { "root", "NAME", CMD_MEMORY, false, "root block (the only one with entries)", set_root, NULL },
+    { "entry", "NAME", SIZED, false, "entry to analyse (the only one, or forward)", set_entry, NULL },
+    { "root", "NAME", SIZED, false, "root block (the only one with entries)", set_root, NULL },
     { "std", "DIR", ANY_MODEL, false, "folder of the standard library (built in)", set_std, NULL },
-    { "backend", "cuda|generic", CMD_MEMORY, false, "resource model (cuda)", set_backend, NULL },
-    { "numerics", "exact|equivalent|fast", CMD_MEMORY | CMD_EXPLAIN, false, "which native implementations are allowed (fast)", set_numerics, NULL },
-    { "dtype", "D", CMD_MEMORY, false, "dtype of the root's float generics (the card's)", set_dtype, NULL },
-    { "batch", "N", CMD_MEMORY, false, "sequences: the generics B and Batch", set_batch, NULL },
-    { "seq-len", "N", CMD_MEMORY, false, "positions: the generics S, P, Seq and SeqLen", set_context, NULL },
-    { "context", "N", CMD_MEMORY, false, "the same as --seq-len", set_context, "seq-len" },
-    { "cache-len", "N", CMD_MEMORY, false, "positions of the caches: MaxSeq (the sequence length)", set_cache, NULL },
-    { "bind", "G=VALUE", CMD_MEMORY, true, "bind a generic to an integer or a dtype; repeatable", set_bind, NULL },
-    { "optional", "PATH", CMD_MEMORY, true, "an optional parameter or block that is present; repeatable", set_optional, NULL },
-    { "kv-dtype", "K[,V]", CMD_MEMORY | CMD_INSPECT, false, "what caches are stored in; the second is for values (as declared)", set_kv_dtype, NULL },
-    { "kv-window", "window|full", CMD_MEMORY, false, "positions that layers with a window keep (window)", set_kv_window, NULL },
-    { "kv-block-size", "N", CMD_MEMORY, false, "paged caches of N positions a block (contiguous)", set_kv_block_size, NULL },
-    { "expert-imbalance", "X", CMD_MEMORY, false, "the fullest expert gets X times its share (1)", set_expert_imbalance, NULL },
-    { "context-bytes", "SIZE", CMD_MEMORY, false, "size of the CUDA context (621 MiB)", set_context_bytes, NULL },
-    { "no-bindings", NULL, CMD_MEMORY | CMD_INSPECT, false, "ignore the card's bindings: nothing tied, no optional parameter", set_no_bindings, NULL },
-    { "training", NULL, CMD_MEMORY, false, "a training step of the entry, which must return a loss", set_training, NULL },
-    { "optimizer", "NAME", CMD_MEMORY, false, "sgd, sgd-momentum, adam, adamw, adamw-foreach, adamw-8bit, paged-adamw-8bit, adafactor, lion, muon (adamw)", set_optimizer, NULL },
-    { "master-dtype", "D", CMD_MEMORY, false, "dtype of master weights (none)", set_master_dtype, NULL },
-    { "gradient-dtype", "D", CMD_MEMORY, false, "dtype gradients are summed in (the updated dtype)", set_gradient_dtype, NULL },
-    { "trainable", "PATTERN", CMD_MEMORY, true, "paths of parameters that are trained; repeatable (*)", set_trainable, NULL },
-    { "checkpoint", "POLICY", CMD_MEMORY, true, "none, block, every:K, selective or block patterns; repeat to compare (none)", set_checkpoint, NULL },
-    { "step", "first|steady", CMD_MEMORY, false, "the step that makes the optimizer's states, or a later one (steady)", set_step, NULL },
-    { "grad-accumulation", "N", CMD_MEMORY, false, "micro-batches whose gradients are summed (1)", set_accumulation, NULL },
-    { "lora", "R[:PATTERNS]", CMD_MEMORY, false, "adapters of rank R on frozen linear layers", set_lora, NULL },
-    { "loss", "chunked|logits|logits-f32", CMD_MEMORY, false, "form of the output head's cross-entropy (the model's)", set_loss, NULL },
+    { "backend", "cuda|generic", SIZED, false, "resource model (cuda)", set_backend, NULL },
+    { "numerics", "exact|equivalent|fast", SIZED | CMD_EXPLAIN, false, "which native implementations are allowed (fast)", set_numerics, NULL },
+    { "dtype", "D", SIZED, false, "dtype of the root's float generics (the card's)", set_dtype, NULL },
+    { "batch", "N", SIZED, false, "sequences: the generics B and Batch", set_batch, NULL },
+    { "seq-len", "N", SIZED, false, "positions: the generics S, P, Seq and SeqLen", set_context, NULL },
+    { "context", "N", SIZED, false, "the same as --seq-len", set_context, "seq-len" },
+    { "cache-len", "N", SIZED, false, "positions of the caches: MaxSeq (the sequence length)", set_cache, NULL },
+    { "bind", "G=VALUE", SIZED, true, "bind a generic to an integer or a dtype; repeatable", set_bind, NULL },
+    { "optional", "PATH", SIZED, true, "an optional parameter or block that is present; repeatable", set_optional, NULL },
+    { "kv-dtype", "K[,V]", SIZED | CMD_INSPECT, false, "what caches are stored in; the second is for values (as declared)", set_kv_dtype, NULL },
+    { "kv-window", "window|full", SIZED, false, "positions that layers with a window keep (window)", set_kv_window, NULL },
+    { "kv-block-size", "N", SIZED, false, "paged caches of N positions a block (contiguous)", set_kv_block_size, NULL },
+    { "expert-imbalance", "X", SIZED, false, "the fullest expert gets X times its share (1)", set_expert_imbalance, NULL },
+    { "context-bytes", "SIZE", SIZED, false, "size of the CUDA context (621 MiB)", set_context_bytes, NULL },
+    { "no-bindings", NULL, SIZED | CMD_INSPECT, false, "ignore the card's bindings: nothing tied, no optional parameter", set_no_bindings, NULL },
+    { "training", NULL, SIZED, false, "a training step of the entry, which must return a loss", set_training, NULL },
+    { "optimizer", "NAME", SIZED, false, "sgd, sgd-momentum, adam, adamw, adamw-foreach, adamw-8bit, paged-adamw-8bit, adafactor, lion, muon (adamw)", set_optimizer, NULL },
+    { "master-dtype", "D", SIZED, false, "dtype of master weights (none)", set_master_dtype, NULL },
+    { "gradient-dtype", "D", SIZED, false, "dtype gradients are summed in (the updated dtype)", set_gradient_dtype, NULL },
+    { "trainable", "PATTERN", SIZED, true, "paths of parameters that are trained; repeatable (*)", set_trainable, NULL },
+    { "checkpoint", "POLICY", SIZED, true, "none, block, every:K, selective or block patterns; repeat to compare (none)", set_checkpoint, NULL },
+    { "step", "first|steady", SIZED, false, "the step that makes the optimizer's states, or a later one (steady)", set_step, NULL },
+    { "grad-accumulation", "N", SIZED, false, "micro-batches whose gradients are summed (1)", set_accumulation, NULL },
+    { "lora", "R[:PATTERNS]", SIZED, false, "adapters of rank R on frozen linear layers", set_lora, NULL },
+    { "loss", "chunked|logits|logits-f32", SIZED, false, "form of the output head's cross-entropy (the model's)", set_loss, NULL },
+    { "tensor-parallel", "N", SIZED | CMD_LAYOUT, false, "processes that split the weights (1)", cli_set_tensor_parallel, NULL },
+    { "sequence-parallel", NULL, SIZED, false, "split positions between tensor-parallel products", cli_set_sequence_parallel, NULL },
+    { "context-parallel", "N", SIZED | CMD_LAYOUT, false, "processes that split the positions of a training step (1)", cli_set_context_parallel, NULL },
+    { "context-exchange", "HOW", SIZED, false, "ring or all-gather of keys and values (ring)", cli_set_context_exchange, NULL },
+    { "expert-parallel", "N", SIZED | CMD_LAYOUT, false, "processes that split the experts of a mixture (1)", cli_set_expert_parallel, NULL },
+    { "pipeline-parallel", "N", SIZED | CMD_LAYOUT, false, "stages of a pipeline (1)", cli_set_pipeline_parallel, NULL },
+    { "shards", "N", SIZED | CMD_LAYOUT, false, "processes that split a training step's states (1)", cli_set_shards, NULL },
+    { "replicas", "N", SIZED | CMD_LAYOUT, false, "copies on data of their own (1)", cli_set_replicas, NULL },
+    { "zero", "1|2|3", SIZED, false, "the shards split optimizer states, gradients too, weights too (3)", cli_set_zero, NULL },
+    { "reshard", "WHEN", SIZED, false, "weights after forward: always, never, or over N processes (always)", cli_set_reshard, NULL },
+    { "prefetch", "DEPTH", SIZED, false, "groups of sharded weights gathered ahead (0)", cli_set_prefetch, NULL },
+    { "devices", "N", SIZED | CMD_LAYOUT, false, "devices of the job, which replicas fill", cli_set_devices, NULL },
+    { "order", "AXES", CMD_LAYOUT, false, "axes of the ranks, the fastest first (tp-cp-ep-dp-pp)", cli_set_order, NULL },
+    { "device", "NAME|FILE", CMD_TIME, false, "a name that `linnet devices` lists, or a profile file", set_device_name, NULL },
+    { "time-model", "linnet|reference", CMD_TIME, false, "the model of time (linnet)", set_time_model, NULL },
     { "timeline", NULL, CMD_MEMORY, false, "bytes by category at every moment, in the JSON", set_timeline, NULL },
+    { "svg", "FILE", CMD_MEMORY, false, "the timeline as a picture; `-` in place of the report", set_svg, NULL },
+    { "html", "FILE", CMD_MEMORY, false, "a page with the timeline, the breakdown and the table; `-` in place of the report", set_html, NULL },
+    { "device-memory", "SIZE", CMD_MEMORY, false, "the memory of a device, which the pictures show too", set_device_memory, NULL },
     { "top", "N", CMD_MEMORY, false, "the N largest tensors live at the peak (0)", set_top, NULL },
     { "strict", NULL, CMD_CHECK, false, "warnings count as errors", set_strict, NULL },
     { "parameters", NULL, CMD_INSPECT, false, "the parameter manifest of every block of the file", set_parameters, NULL },
+    { "ranks", "P", CMD_SCHEDULE, false, "ranks of the pipeline", set_ranks, NULL },
+    { "microbatches", "M", CMD_SCHEDULE | CMD_MEMORY, false, "micro-batches of a step (1)", set_microbatches, NULL },
+    { "virtual-stages", "V", CMD_SCHEDULE | CMD_MEMORY, false, "stages a rank of the looped kinds (2)", set_virtual_stages, NULL },
+    { "schedule", "NAME|FILE", CMD_MEMORY, false, "the order of a pipeline's passes, as `linnet schedule` prints it (1f1b)", cli_set_schedule, NULL },
+    { "stages", "BLOCK,BLOCK", CMD_MEMORY, false, "the block each later stage starts at (balanced)", cli_set_stages, NULL },
+    { "pipeline-model", "linnet|published", CMD_MEMORY, false, "a pipeline's ranks replayed, or by closed forms (linnet)", cli_set_pipeline_model, NULL },
+    { "svg", NULL, CMD_SCHEDULE, false, "a picture in place of the table", set_draw, NULL },
     { "json", NULL, ALL_COMMANDS, false, "one JSON document on standard output", set_json, NULL },
     { "color", "WHEN", ALL_COMMANDS, false, "auto, always or never (auto)", set_colour, NULL },
     { "help", NULL, ALL_COMMANDS, false, "this text", set_help, NULL },
@@ -347,6 +451,10 @@ static int counts_as(int row)
     return row;
 }
 
+/* What getopt_long gives for the first long option: each has a number of its own, or getopt takes
+ * two of a kind for one and an abbreviation of both for the first. */
+enum { FIRST_LONG = 256 };
+
 static int fill_getopt(const cli_command *command, struct option *out, int *rows)
 {
     int count = 0;
@@ -355,7 +463,7 @@ static int fill_getopt(const cli_command *command, struct option *out, int *rows
             continue;
         out[count] = (struct option){ options[i].name,
                                       options[i].argument != NULL ? required_argument : no_argument,
-                                      NULL, 0 };
+                                      NULL, FIRST_LONG + count };
         rows[count++] = i;
     }
     memset(&out[count], 0, sizeof out[count]);
@@ -381,11 +489,33 @@ static int apply_option(const cli_command *command, int row, const char *value, 
     return cli_usage_error(command, "--%s: %s", options[row].name, err.message);
 }
 
+/* The options of the command that begin as the word does, as a list; how many there are. */
+static int list_meant(const cli_command *command, const char *word, cli_buffer *out)
+{
+    const size_t length = strcspn(word + 2, "=");
+    int count = 0;
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if ((options[i].commands & command->bit) != 0 &&
+            strncmp(options[i].name, word + 2, length) == 0)
+            cli_add(out, "%s`--%s`", count++ == 0 ? "" : ", ", options[i].name);
+    return count;
+}
+
 static int bad_option(const cli_command *command, char **argv, int reason)
 {
     const char *word = optind > 0 ? argv[optind - 1] : "";
+    const int name = (int)strcspn(word, "=");
+    cli_buffer meant = { 0 };
     if (reason == ':')
         return cli_usage_error(command, "`%s` needs a value", word);
+    if (optopt >= FIRST_LONG)
+        return cli_usage_error(command, "`%.*s` takes no value", name, word);
+    if (strncmp(word, "--", 2) == 0 && list_meant(command, word, &meant) > 1) {
+        const int status = cli_usage_error(command, "`%.*s` may be %s", name, word, meant.data);
+        free(meant.data);
+        return status;
+    }
+    free(meant.data);
     if (strncmp(word, "--", 2) == 0)
         return cli_usage_error(command, "`%s` is no option of `linnet %s`, or takes no value", word,
                                command->name);
@@ -405,10 +535,25 @@ static int apply_environment(const cli_command *command, const char *const *seen
     if (directory != NULL && directory[0] != '\0' && !std_given &&
         linnet_config_set_std_directory(request->config, directory, &err) != LINNET_OK)
         return cli_fail(&err);
-    if (workspace != NULL && workspace[0] != '\0' && command->bit == CMD_MEMORY &&
+    if (workspace != NULL && workspace[0] != '\0' && (command->bit & SIZED) != 0 &&
         linnet_config_set_cublas_workspace(request->config, workspace, &err) != LINNET_OK)
         return cli_usage_error(command, "CUBLAS_WORKSPACE_CONFIG in the environment: %s",
                                err.message);
+    return 0;
+}
+
+/* Pictures are of one report, and one of them at most takes its place. */
+static int check_pictures(const cli_command *command, const cli_request *request)
+{
+    const bool draws = request->svg != NULL || request->html != NULL;
+    if (draws && request->policy_count > 1)
+        return cli_usage_error(command, "--%s shows one policy, and --checkpoint gives %d",
+                               request->svg != NULL ? "svg" : "html", request->policy_count);
+    if (!draws && request->device_memory > 0)
+        return cli_usage_error(command, "--device-memory is shown by --svg and --html, and both "
+                                        "are missing");
+    if (request->svg != NULL && request->html != NULL && strcmp(request->svg, request->html) == 0)
+        return cli_usage_error(command, "--svg and --html both go to `%s`", request->svg);
     return 0;
 }
 
@@ -416,9 +561,11 @@ static int apply_environment(const cli_command *command, const char *const *seen
 static int check_training(const cli_command *command, const char *const *seen,
                           const cli_request *request)
 {
-    static const char *const names[] = { "optimizer",  "master-dtype", "gradient-dtype",
-                                         "trainable",  "checkpoint",   "step",
-                                         "grad-accumulation", "lora",  "loss" };
+    static const char *const names[] = { "optimizer",         "master-dtype", "gradient-dtype",
+                                         "trainable",         "checkpoint",   "step",
+                                         "grad-accumulation", "lora",         "loss",
+                                         "shards",            "zero",         "reshard",
+                                         "prefetch" };
     bool training = false;
     for (int i = 0; i < OPTION_COUNT; i++)
         training |= strcmp(options[i].name, "training") == 0 && seen[i] != NULL;
@@ -435,20 +582,20 @@ static int check_training(const cli_command *command, const char *const *seen,
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
 {
     struct option longs[MAX_OPTIONS + 1];
-    int rows[MAX_OPTIONS], index = 0, found;
+    int rows[MAX_OPTIONS], found;
     const char *seen[MAX_OPTIONS] = { NULL };
 
     fill_getopt(command, longs, rows);
     opterr = 0;
     optind = 2;
-    while ((found = getopt_long(argc, argv, ":h", longs, &index)) != -1) {
+    while ((found = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
         if (found == 'h') {
             request->help = true;
             continue;
         }
-        if (found != 0)
+        if (found < FIRST_LONG)
             return bad_option(command, argv, found);
-        int status = apply_option(command, rows[index], optarg, seen, request);
+        int status = apply_option(command, rows[found - FIRST_LONG], optarg, seen, request);
         if (status != 0)
             return status;
     }
@@ -456,8 +603,10 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_request *re
         return cli_usage_error(
             command,
             "--context-bytes says the size of a CUDA context, and --backend generic has none");
-    if (!request->help && command->bit == CMD_MEMORY) {
-        const int status = check_training(command, seen, request);
+    if (!request->help && (command->bit & SIZED) != 0) {
+        int status = check_training(command, seen, request);
+        if (status == 0)
+            status = check_pictures(command, request);
         if (status != 0)
             return status;
     }

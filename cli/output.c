@@ -5,14 +5,16 @@
  * nothing half-written on standard output.
  */
 
-#define _POSIX_C_SOURCE 200809L
+#define _XOPEN_SOURCE 700 /* POSIX.1-2008 with realpath */
 
 #include "cli.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int cli_exit_status(linnet_status status)
@@ -103,6 +105,97 @@ void cli_print_diagnostics(const cli_request *request, const linnet_diagnostics 
     }
     fputs(linnet_text_data(text), stderr);
     linnet_text_free(text);
+}
+
+/* ---- files
+ * -------------------------------------------------------------------------------------------
+ *
+ * A file that is not there yet, or is a regular one, is written beside its place and renamed, so
+ * that a full disk or a lost connection leaves what was there. Devices and pipes are written to.
+ */
+
+static int fail_file(const char *path, int reason)
+{
+    fprintf(stderr, "linnet: %s: %s\n", path, strerror(reason));
+    return EXIT_INPUT;
+}
+
+/* 0, or an errno. Closes. */
+static int write_all(int take_descriptor, const char *text, size_t length)
+{
+    int reason = 0;
+    while (length > 0 && reason == 0) {
+        const ssize_t written = write(take_descriptor, text, length);
+        if (written >= 0) {
+            text += written;
+            length -= (size_t)written;
+        } else if (errno != EINTR) {
+            reason = errno;
+        }
+    }
+    return close(take_descriptor) == 0 || reason != 0 ? reason : errno;
+}
+
+static mode_t usual_mode(void)
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    return (mode_t)(0666 & ~mask);
+}
+
+static int replace(const char *path, mode_t mode, const char *text, size_t length)
+{
+    const size_t room = strlen(path) + sizeof ".XXXXXX";
+    char *beside = malloc(room);
+    if (beside == NULL)
+        return ENOMEM;
+    snprintf(beside, room, "%s.XXXXXX", path);
+    const int descriptor = mkstemp(beside);
+    int reason = descriptor < 0 ? errno : 0;
+    if (reason == 0) {
+        reason = fchmod(descriptor, mode) != 0 ? errno : 0;
+        const int written = write_all(descriptor, text, length);
+        reason = reason != 0 ? reason : written;
+        if (reason == 0 && rename(beside, path) != 0)
+            reason = errno;
+        if (reason != 0)
+            unlink(beside);
+    }
+    free(beside);
+    return reason;
+}
+
+/* Through a link to the file it names. */
+static int replace_present(const char *path, mode_t mode, const char *text, size_t length)
+{
+    char *real = realpath(path, NULL);
+    if (real == NULL)
+        return errno;
+    const int reason = access(real, W_OK) != 0 ? errno : replace(real, mode & 0777, text, length);
+    free(real);
+    return reason;
+}
+
+int cli_write_file(const char *path, const char *text, size_t length)
+{
+    struct stat info;
+    int reason;
+    if (strcmp(path, "-") == 0)
+        return cli_print(text, length);
+    if (stat(path, &info) != 0) {
+        /* A link that leads nowhere is not replaced by a file. */
+        reason = errno != ENOENT || lstat(path, &info) == 0
+                     ? errno
+                     : replace(path, usual_mode(), text, length);
+    } else if (S_ISDIR(info.st_mode)) {
+        reason = EISDIR;
+    } else if (S_ISREG(info.st_mode)) {
+        reason = replace_present(path, info.st_mode, text, length);
+    } else {
+        const int descriptor = open(path, O_WRONLY);
+        reason = descriptor < 0 ? errno : write_all(descriptor, text, length);
+    }
+    return reason == 0 ? EXIT_DONE : fail_file(path, reason);
 }
 
 /* ---- buffer

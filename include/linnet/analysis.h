@@ -35,8 +35,9 @@ LINNET_API const char *linnet_confidence_name(int32_t confidence);
  *
  * @param out_analysis  receives a new analysis; release it with linnet_analysis_unref()
  * @return LINNET_OK
- *         LINNET_ERROR_ARGUMENT     a generic without a value, one the model lacks, contradicting
- * options LINNET_ERROR_NOT_FOUND    no root, entry or optional path of that name
+ *         LINNET_ERROR_ARGUMENT     a generic without a value, one the model lacks, an entry that
+ *                                   cannot be trained, contradicting options
+ *         LINNET_ERROR_NOT_FOUND    no root, entry or optional path of that name
  *         LINNET_ERROR_OVERFLOW     some tensor or sum passes 2^63 - 1 bytes
  *         LINNET_ERROR_UNSUPPORTED  a construct the entry reaches is not modelled
  *         LINNET_ERROR_FORMAT       the bindings name a parameter the model lacks
@@ -142,6 +143,18 @@ LINNET_API const char *linnet_analysis_device_name(const linnet_analysis *analys
 LINNET_API int64_t linnet_analysis_device_expected_peak(const linnet_analysis *analysis,
                                                         uint64_t index);
 
+/** The graph peak of a device; -1 out of range. @since 0.1 */
+LINNET_API int64_t linnet_analysis_device_graph_peak(const linnet_analysis *analysis,
+                                                     uint64_t index);
+
+/** Its runtime items; -1 out of range. @since 0.1 */
+LINNET_API int64_t linnet_analysis_device_runtime(const linnet_analysis *analysis, uint64_t index);
+
+/** The blocks it holds, "embedding, layers.0-10"; "" where it holds all; NULL out of range.
+ * Borrowed. @since 0.1 */
+LINNET_API const char *linnet_analysis_device_holds(const linnet_analysis *analysis,
+                                                    uint64_t index);
+
 /** Tensors live at the peak, largest first. @since 0.1 */
 LINNET_API uint64_t linnet_analysis_tensor_count(const linnet_analysis *analysis);
 
@@ -229,6 +242,32 @@ LINNET_API linnet_status linnet_analysis_to_text(const linnet_analysis *analysis
 /** The same as one JSON document. @since 0.1 */
 LINNET_API linnet_status linnet_analysis_to_json(const linnet_analysis *analysis, int64_t top,
                                                  linnet_text **out_text, linnet_error *err);
+
+/**
+ * The memory timeline as one SVG file: bytes stacked by category over the moments, phases, the
+ * peak.
+ *
+ * @param capacity_bytes  a device's memory, drawn as a line where it is near the peak; 0: none
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative), LINNET_ERROR_UNSUPPORTED (no timeline:
+ * linnet_config_set_timeline), LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_analysis_to_svg(const linnet_analysis *analysis,
+                                                int64_t capacity_bytes, linnet_text **out_text,
+                                                linnet_error *err);
+
+/**
+ * One HTML page that needs nothing else: the timeline to move around in, with the largest tensors
+ * of each moment, the breakdown at the peak against a capacity, the components and what is not
+ * known.
+ *
+ * @param capacity_bytes  as in linnet_analysis_to_svg
+ * @return as linnet_analysis_to_svg
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_analysis_to_html(const linnet_analysis *analysis,
+                                                 int64_t capacity_bytes, linnet_text **out_text,
+                                                 linnet_error *err);
 
 #ifdef __cplusplus
 }

@@ -301,6 +301,184 @@ LINNET_API linnet_status linnet_config_set_loss(linnet_config *config, const cha
 LINNET_API linnet_status linnet_config_set_timeline(linnet_config *config, int32_t wanted,
                                                     linnet_error *err);
 
+/**
+ * Processes that split the weights between them. A model whose root has a generic `Shards` is traced
+ * as one of them; any other is split by rules over its parameters' paths. Degrees that do not divide
+ * show when an analysis is made.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_tensor_parallel(linnet_config *config, int64_t degree,
+                                                           linnet_error *err);
+
+/**
+ * 1: what lies between tensor-parallel products is split along the positions. For models whose root
+ * has a generic `SequenceShards`.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_sequence_parallel(linnet_config *config, int32_t wanted,
+                                                             linnet_error *err);
+
+/**
+ * Processes that split the positions of a training step between them.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_context_parallel(linnet_config *config, int64_t degree,
+                                                            linnet_error *err);
+
+/**
+ * How they see each other's keys and values: "ring" (the default) or "all-gather".
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_context_exchange(linnet_config *config,
+                                                            const char *exchange,
+                                                            linnet_error *err);
+
+/**
+ * Processes that split the experts of a mixture between them, out of those of the other degrees but
+ * the tensor-parallel one.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_expert_parallel(linnet_config *config, int64_t degree,
+                                                           linnet_error *err);
+
+/**
+ * Stages of a pipeline.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_pipeline_parallel(linnet_config *config, int64_t degree,
+                                                             linnet_error *err);
+
+/**
+ * Micro-batches of a step: equal parts of the first axis of the first input, which must be the
+ * batch or the context.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_microbatches(linnet_config *config, int64_t count,
+                                                        linnet_error *err);
+
+/**
+ * Stages each rank of a pipeline holds, for schedules that take several; without it, what the
+ * schedule has.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_virtual_stages(linnet_config *config, int64_t stages,
+                                                          linnet_error *err);
+
+/**
+ * The order of a pipeline's passes: one of linnet_builtin_schedule_name(); "1f1b" without it.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (the message has the nearest), LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_schedule(linnet_config *config, const char *name,
+                                                    linnet_error *err);
+
+/**
+ * A schedule in place of a name: the JSON of linnet_schedule_to_json(). Ranks and micro-batches are
+ * those it has; degrees that are given as well must say the same.
+ *
+ * @param text         `length` bytes of UTF-8; copied
+ * @param source_name  names the text in errors
+ * @return LINNET_OK, LINNET_ERROR_FORMAT (the message names the rank and the action),
+ * LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_schedule_text(linnet_config *config, const char *text,
+                                                         uint64_t length, const char *source_name,
+                                                         linnet_error *err);
+
+/**
+ * The root's block that each stage after the first starts at: "layers.5,layers.11,layers.17". NULL:
+ * stages are balanced by the bytes of their parameters.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (empty), LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_stages(linnet_config *config, const char *blocks,
+                                                  linnet_error *err);
+
+/**
+ * How a pipeline's ranks are counted: "linnet" (the default) replays each along its actions;
+ * "published" has the closed forms that exist for gpipe and 1f1b.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_pipeline_model(linnet_config *config, const char *model,
+                                                          linnet_error *err);
+
+/**
+ * Processes that split a training step's states between them: linnet_config_set_zero says which.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_shards(linnet_config *config, int64_t shards,
+                                                  linnet_error *err);
+
+/**
+ * Copies of all of that on data of their own.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_replicas(linnet_config *config, int64_t replicas,
+                                                    linnet_error *err);
+
+/**
+ * Devices of the job. The degrees must divide them; replicas that are not given fill them.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_devices(linnet_config *config, int64_t devices,
+                                                   linnet_error *err);
+
+/**
+ * What the shards split: 1 optimizer states and master weights, 2 gradients too, 3 (the default)
+ * weights too, as FSDP does.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (another number)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_zero(linnet_config *config, int64_t stage,
+                                                linnet_error *err);
+
+/**
+ * What sharded weights become between forward and backward: parts again ("always", the default),
+ * whole ("never"), or spread over a group of so many processes ("8").
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_reshard(linnet_config *config, const char *when,
+                                                   linnet_error *err);
+
+/**
+ * Groups of sharded weights that are gathered before their turn; 0 by default.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative)
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_config_set_prefetch(linnet_config *config, int64_t groups,
+                                                    linnet_error *err);
+
 /** A folder to read the standard library from; NULL: the one compiled in. LINNET_ERROR_NO_MEMORY.
  * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_std_directory(linnet_config *config,
@@ -332,8 +510,8 @@ LINNET_API linnet_status linnet_config_set_file_bytes(linnet_config *config, int
 
 /**
  * Several options from one JSON object. Its keys are the setters' suffixes ("batch", "kv_dtype",
- * …), "bind" takes an object from generic to integer or dtype, "optional" and "trainable" a list. All
- * apply, or none.
+ * …), "bind" takes an object from generic to integer or dtype, "optional" and "trainable" a list.
+ * All apply, or none.
  *
  * @return LINNET_OK
  *         LINNET_ERROR_FORMAT     not JSON, or not an object

@@ -5,12 +5,12 @@
 /**
  * @file
  * Closed forms of the literature: parameters of layers and models, training states by recipe,
- * activations, logits, recomputation, pipelines, numbers of devices, caches. Each has a name, symbols,
- * an expression, a unit and its source, and is computed exactly from integers. Nothing is traced: to
- * be compared with an analysis, or used where there is no model yet.
+ * activations, logits, recomputation, pipelines, numbers of devices, caches. Each has a name,
+ * symbols, an expression, a unit and its source, and is computed exactly from integers. Nothing is
+ * traced: to be compared with an analysis, or used where there is no model yet.
  *
- * A formula is a number from 0 to linnet_formula_count() - 1. The numbers may change from release to
- * release, the names do not: use linnet_formula_find().
+ * A formula is a number from 0 to linnet_formula_count() - 1. The numbers may change from release
+ * to release, the names do not: use linnet_formula_find().
  */
 
 #include <linnet/base.h>
@@ -58,8 +58,8 @@ LINNET_API const char *linnet_formula_symbol_name(uint64_t formula, uint64_t sym
 /** What a symbol stands for; NULL out of range. Static. @since 0.1 */
 LINNET_API const char *linnet_formula_symbol_meaning(uint64_t formula, uint64_t symbol);
 
-/** What a symbol is worth unless it is given, as an expression over the symbols before it; NULL when
- * it has to be given, and out of range. Static. @since 0.1 */
+/** What a symbol is worth unless it is given, as an expression over the symbols before it; NULL
+ * when it has to be given, and out of range. Static. @since 0.1 */
 LINNET_API const char *linnet_formula_symbol_default(uint64_t formula, uint64_t symbol);
 
 /**
@@ -73,9 +73,8 @@ LINNET_API const char *linnet_formula_symbol_default(uint64_t formula, uint64_t 
  *         LINNET_ERROR_NOT_FOUND  the formula has no such symbol; the message has those it has
  *         LINNET_ERROR_ARGUMENT   `formula` is out of range; a symbol is missing, below its least
  * value, or given as two values; the formula does not hold for these values
- *         LINNET_ERROR_CAPACITY   what the formula looks for does not exist: no number of devices, no
- * micro-batch
- *         LINNET_ERROR_OVERFLOW   the result passes 2^63 - 1
+ *         LINNET_ERROR_CAPACITY   what the formula looks for does not exist: no number of devices,
+ * no micro-batch LINNET_ERROR_OVERFLOW   the result passes 2^63 - 1
  * @since 0.1
  */
 LINNET_API linnet_status linnet_formula_evaluate(uint64_t formula, const char *const *symbols,
@@ -96,8 +95,8 @@ LINNET_API linnet_status linnet_formula_to_text(uint64_t formula, const char *co
                                                 linnet_text **out_text, linnet_error *err);
 
 /**
- * The same as one JSON object: version, formula, title, expression, put_in, symbols[] {name, meaning,
- * default, given, value}, result {value, numerator, denominator, unit}, source.
+ * The same as one JSON object: version, formula, title, expression, put_in, symbols[] {name,
+ * meaning, default, given, value}, result {value, numerator, denominator, unit}, source.
  *
  * @param out_text  receives the text; release it with linnet_text_free()
  * @return as linnet_formula_to_text

@@ -8,11 +8,14 @@
  * anything runs. A model and a configuration make an analysis; a planner answers for other sizes of
  * the same configuration without tracing it again.
  *
- *     linnet_config   *config;      linnet_config_new(&config, &err);
- *     linnet_model    *model;       linnet_model_open(config, "llama-3.1-8b-instruct", NULL,
- * &model, &err); linnet_config_set_batch(config, 1, &err); linnet_config_set_context(config, 8192,
- * &err); linnet_analysis *analysis;    linnet_analysis_new(model, config, &analysis, &err);
+ *     linnet_config_new(&config, &err);
+ *     linnet_config_set_batch(config, 1, &err);
+ *     linnet_config_set_context(config, 8192, &err);
+ *     linnet_model_open(config, "llama-3.1-8b-instruct", NULL, &model, &err);
+ *     linnet_analysis_new(model, config, &analysis, &err);
  *     printf("%" PRId64 "\n", linnet_analysis_expected_peak(analysis));
+ *
+ * examples/memory.c is a complete program.
  *
  * Ownership has six words. What `_new`, `_open`, `_parse`, `_analyse` and `_to_…` put into an
  * `out_` parameter belongs to the caller. `_ref` and `_unref` count the references of immutable
@@ -27,11 +30,10 @@
  *
  * Threads: liblinnet has no mutable global state (jansson seeds its hash once, atomically).
  * Different objects may be used from different threads at the same time. Models, analyses and
- * devices are immutable: any number of threads may read one, and `_ref` and `_unref` are atomic. A
- * config, planner, replay, text or diagnostics may be used by one thread at a time. Callbacks run
- * on the thread that called the library; the library starts threads only inside a search whose
- * planner was given linnet_planner_set_threads, and joins them before the call returns. It does not
- * read the environment, change the locale, install signal handlers or write to standard streams.
+ * devices are immutable: any number of threads may read one, and `_ref` and `_unref` are atomic.
+ * Any other object may be used by one thread at a time. Callbacks run on the thread that called the
+ * library. It starts no threads, does not read the environment, change the locale, install signal
+ * handlers or write to standard streams.
  */
 
 #include <linnet/base.h>
@@ -47,6 +49,14 @@
 #include <linnet/analysis.h>
 
 #include <linnet/planner.h>
+
+#include <linnet/device.h>
+
+#include <linnet/timing.h>
+
+#include <linnet/layout.h>
+
+#include <linnet/schedule.h>
 
 #include <linnet/formula.h>
 

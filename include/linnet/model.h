@@ -20,18 +20,23 @@ extern "C" {
 typedef struct linnet_model linnet_model;
 
 /**
- * Opens a built-in model by name, a `.linnet` file, or a directory holding a card (`nest.toml`).
- * Reads the path it is given and what that path names beside it, nothing else.
+ * Opens a built-in model by name, a `.linnet` file, a Hugging Face `config.json`, a
+ * `*.safetensors` or its index with the `config.json` beside it, a GGUF file, or a directory: one
+ * with a `config.json`, a GGUF file, a card (`nest.toml`), or a package (`linnet.toml` with
+ * `src/lib.linnet`). Reads the path it is given and what that path names beside it, nothing else;
+ * of weights only the headers.
  *
  * @param diagnostics  receives every finding about the program, warnings included; may be NULL
  * @param out_model    receives a new model; release it with linnet_model_unref()
  * @return LINNET_OK
- *         LINNET_ERROR_NOT_FOUND    neither a built-in name nor a path that exists; the message has
- * the nearest name LINNET_ERROR_FILE         a file cannot be read, or is larger than the limit
- *         LINNET_ERROR_FORMAT       a card or bindings file is malformed
+ *         LINNET_ERROR_NOT_FOUND    no built-in name (the message has the nearest)
+ *         LINNET_ERROR_FILE         a file is missing, cannot be read, or is larger than the limit
+ *         LINNET_ERROR_FORMAT       a config, header, card or bindings file is malformed
  *         LINNET_ERROR_SOURCE       the program is wrong
- *         LINNET_ERROR_UNSUPPORTED  a known name whose source is not shipped, a kind of file that
- * is not read LINNET_ERROR_CANCELLED    the source callback asked to stop LINNET_ERROR_NO_MEMORY
+ *         LINNET_ERROR_UNSUPPORTED  a known name whose source is not shipped, a family or a kind of
+ *                                   file that is not read
+ *         LINNET_ERROR_CANCELLED    the source callback asked to stop
+ *         LINNET_ERROR_NO_MEMORY
  * @since 0.1
  */
 LINNET_API linnet_status linnet_model_open(const linnet_config *config, const char *name_or_path,
@@ -198,6 +203,21 @@ typedef struct linnet_totals linnet_totals;
 LINNET_API linnet_status linnet_model_totals(const linnet_model *model, const linnet_config *config,
                                              linnet_totals **out_totals, linnet_error *err);
 
+/**
+ * Adds up what weights hold, without a model: headers only, for files whose config.json is not
+ * there.
+ *
+ * @param config      may be NULL; its allocator is used
+ * @param path        a *.safetensors, an index, a GGUF file, or a directory with one of them
+ * @param out_totals  receives new totals without caches; where an index alone is there, parameters
+ * and bytes are what it states, -1 when it does not
+ * @return LINNET_OK, LINNET_ERROR_FILE, LINNET_ERROR_FORMAT, LINNET_ERROR_UNSUPPORTED,
+ * LINNET_ERROR_OVERFLOW, LINNET_ERROR_NO_MEMORY
+ * @since 0.1
+ */
+LINNET_API linnet_status linnet_weights_totals(const linnet_config *config, const char *path,
+                                               linnet_totals **out_totals, linnet_error *err);
+
 /** Releases the totals. NULL is fine. @since 0.1 */
 LINNET_API void linnet_totals_free(linnet_totals *totals);
 
@@ -226,6 +246,12 @@ LINNET_API const char *linnet_totals_format_name(const linnet_totals *totals, ui
 
 /** Tensors of a format; 0 out of range. @since 0.1 */
 LINNET_API int64_t linnet_totals_format_tensors(const linnet_totals *totals, uint64_t index);
+
+/** Tensors of the weights' headers or index; 0 for totals of a model. @since 0.1 */
+LINNET_API int64_t linnet_totals_tensors(const linnet_totals *totals);
+
+/** Files of the weights; 0 for totals of a model. @since 0.1 */
+LINNET_API int64_t linnet_totals_shards(const linnet_totals *totals);
 
 /** Bytes of a format; 0 out of range. @since 0.1 */
 LINNET_API int64_t linnet_totals_format_bytes(const linnet_totals *totals, uint64_t index);

@@ -30,6 +30,10 @@ enum {
     CONFIG_OPTIMIZER,
     CONFIG_CHECKPOINT,
     CONFIG_LORA, /* its patterns */
+    CONFIG_SCHEDULE,
+    CONFIG_SCHEDULE_TEXT, /* in place of a name */
+    CONFIG_SCHEDULE_SOURCE,
+    CONFIG_STAGES,
     CONFIG_TEXT_COUNT
 };
 
@@ -65,6 +69,15 @@ struct linnet_config {
     int64_t accumulation, lora_rank;
     config_texts trainable;
     const char *training_option; /* the first that was set; static */
+
+    lin_time_model time_model; /* api_timing.c */
+
+    lin_pipeline_settings pipeline; /* without its texts and degree (api_pipeline.c) */
+
+    /* several devices (api_parallel.c) */
+    lin_parallel parallel;
+    bool has_replicas;
+    int64_t devices; /* 0: not given */
 };
 
 /* api_config.c: what the setters of several files share. `text` is copied; NULL: not set. */
@@ -74,6 +87,10 @@ linnet_status lin_config_push_text(linnet_config *config, config_texts *list, co
                                    linnet_error *err);
 linnet_status lin_config_find_dtype(const char *name, lin_dtype *out, linnet_error *err);
 
+lin_pipeline_settings lin_config_pipeline(const linnet_config *config);
+/* The degrees, checked against each other and filled up to the devices. */
+linnet_status lin_config_parallel(const linnet_config *config, lin_parallel *out,
+                                  linnet_error *err);
 /* Refuses training's options without training. */
 linnet_status lin_config_training(const linnet_config *config, lin_training_settings *out,
                                   linnet_error *err);
@@ -153,6 +170,12 @@ struct linnet_planner {
     linnet_model *model;
     linnet_config *config; /* its own copy */
     lin_memory *memory;
+};
+
+struct linnet_device {
+    atomic_uint references;
+    lin_allocator allocator;
+    lin_profile *profile;
 };
 
 /* Text made by `write` as a handle. */

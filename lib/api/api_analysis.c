@@ -35,6 +35,7 @@ linnet_status linnet_analysis_new(const linnet_model *model, const linnet_config
 
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(config, &training, err)) != LINNET_OK ||
+        (status = lin_config_parallel(config, &settings.parallel, err)) != LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
@@ -230,6 +231,22 @@ int64_t linnet_analysis_device_expected_peak(const linnet_analysis *analysis, ui
                                                   : -1;
 }
 
+int64_t linnet_analysis_device_graph_peak(const linnet_analysis *analysis, uint64_t index)
+{
+    return index < analysis->answer->device_count ? analysis->answer->devices[index].graph_peak
+                                                  : -1;
+}
+
+int64_t linnet_analysis_device_runtime(const linnet_analysis *analysis, uint64_t index)
+{
+    return index < analysis->answer->device_count ? analysis->answer->devices[index].runtime : -1;
+}
+
+const char *linnet_analysis_device_holds(const linnet_analysis *analysis, uint64_t index)
+{
+    return index < analysis->answer->device_count ? analysis->answer->devices[index].holds : NULL;
+}
+
 static const lin_largest *tensor(const linnet_analysis *analysis, uint64_t index)
 {
     return index < analysis->answer->largest_count ? &analysis->answer->largest[index] : NULL;
@@ -400,4 +417,33 @@ linnet_status linnet_analysis_to_json(const linnet_analysis *analysis, int64_t t
                                       linnet_text **out_text, linnet_error *err)
 {
     return render(analysis, top, lin_report_json, out_text, err);
+}
+
+static linnet_status draw(const linnet_analysis *analysis, int64_t capacity_bytes,
+                          void (*write)(lin_text *out, const lin_answer *answer,
+                                        int64_t capacity_bytes),
+                          linnet_text **out_text, linnet_error *err)
+{
+    if (capacity_bytes < 0)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "a device's memory cannot be %lld bytes",
+                        (long long)capacity_bytes);
+    if (analysis->answer->timeline == NULL)
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
+                        "this analysis has no timeline: ask the config for one");
+    lin_text text;
+    lin_text_init(&text, &analysis->allocator);
+    write(&text, analysis->answer, capacity_bytes);
+    return lin_text_wrap(&text, out_text, err);
+}
+
+linnet_status linnet_analysis_to_svg(const linnet_analysis *analysis, int64_t capacity_bytes,
+                                     linnet_text **out_text, linnet_error *err)
+{
+    return draw(analysis, capacity_bytes, lin_report_svg, out_text, err);
+}
+
+linnet_status linnet_analysis_to_html(const linnet_analysis *analysis, int64_t capacity_bytes,
+                                      linnet_text **out_text, linnet_error *err)
+{
+    return draw(analysis, capacity_bytes, lin_report_html, out_text, err);
 }

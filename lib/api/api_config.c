@@ -464,7 +464,10 @@ lin_trace_settings lin_config_trace(const linnet_config *config)
         .full_window = config->full_window,
         .numerics = config->numerics,
         .backend = config->backend,
-        .processes = 1,
+        .processes = config->parallel.tensor > 1 ? config->parallel.tensor : 1,
+        .sequence_parallel = config->parallel.sequence,
+        .context_processes = config->parallel.context > 1 ? config->parallel.context : 1,
+        .expert_processes = config->parallel.expert > 1 ? config->parallel.expert : 1,
         .training = config->training,
         .loss = config->loss,
     };
@@ -485,6 +488,7 @@ lin_memory_settings lin_config_memory(const linnet_config *config)
         .context_bytes = config->context_bytes,
         .cublas_workspace_config = config->texts[CONFIG_CUBLAS],
         .effort = lin_plan_default_effort,
+        .pipeline = lin_config_pipeline(config),
         .with_timeline = config->with_timeline,
     };
 }

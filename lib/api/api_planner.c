@@ -24,6 +24,7 @@ linnet_status linnet_planner_new(const linnet_model *model, const linnet_config 
     lin_training_settings training;
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(planner->config, &training, err)) != LINNET_OK ||
+        (status = lin_config_parallel(planner->config, &settings.parallel, err)) != LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,

@@ -9,6 +9,7 @@ struct linnet_totals {
     lin_arena arena;
     linnet_model *model; /* whose names the formats are */
     lin_totals sums;
+    int64_t tensors, shards; /* of weights */
 };
 
 enum { DEFAULT_VALUE_BYTES = 2 };
@@ -38,6 +39,55 @@ linnet_status linnet_model_totals(const linnet_model *model, const linnet_config
     else
         linnet_totals_free(totals);
     return status;
+}
+
+static linnet_status take_weights(linnet_totals *totals, const lin_weights *weights,
+                                  linnet_error *err)
+{
+    lin_format_total *formats =
+        LIN_NEW_ARRAY(&totals->arena, lin_format_total, weights->format_count);
+    if (formats == NULL)
+        return lin_fail_memory(err);
+    for (uint32_t i = 0; i < weights->format_count; i++)
+        formats[i] = (lin_format_total){ weights->formats[i].format, weights->formats[i].tensors,
+                                         weights->formats[i].elements, weights->formats[i].bytes };
+    totals->sums = (lin_totals){ .parameters = weights->elements,
+                                 .weight_bytes = weights->bytes,
+                                 .formats = formats,
+                                 .format_count = weights->format_count };
+    totals->tensors = weights->tensors;
+    totals->shards = weights->shards;
+    return LINNET_OK;
+}
+
+linnet_status linnet_weights_totals(const linnet_config *config, const char *path,
+                                    linnet_totals **out_totals, linnet_error *err)
+{
+    const lin_allocator *allocator = config != NULL ? &config->allocator : &lin_default_allocator;
+    linnet_totals *totals = lin_alloc_zeroed(allocator, sizeof(*totals));
+    lin_weights weights;
+    if (totals == NULL)
+        return lin_fail_memory(err);
+    totals->allocator = *allocator;
+    lin_arena_init(&totals->arena, allocator);
+    linnet_status status = lin_weights_read(&totals->arena, path, &weights, err);
+    if (status == LINNET_OK)
+        status = take_weights(totals, &weights, err);
+    if (status == LINNET_OK)
+        *out_totals = totals;
+    else
+        linnet_totals_free(totals);
+    return status;
+}
+
+int64_t linnet_totals_tensors(const linnet_totals *totals)
+{
+    return totals->tensors;
+}
+
+int64_t linnet_totals_shards(const linnet_totals *totals)
+{
+    return totals->shards;
 }
 
 void linnet_totals_free(linnet_totals *totals)

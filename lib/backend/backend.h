@@ -38,6 +38,7 @@ typedef enum lin_storage_rule {
     LIN_RESULT_IN_PLACE,   /* cache writes: shares operand 0 when tracing.md 5.6 allows it */
     LIN_RESULT_COLLECTIVE, /* identity on one device, fresh with more than one process */
     LIN_RESULT_IDENTITY,   /* always shares operand 0 */
+    LIN_RESULT_SEQUENCE,   /* identity when it has as many elements as operand 0, else fresh */
     LIN_RESULT_TRAINING    /* fresh; outside training the op's body is followed */
 } lin_storage_rule;
 
@@ -57,6 +58,8 @@ typedef struct lin_keep {
     uint8_t operands; /* bit i: operand i */
     bool factors;     /* operands 0 and 1, each when the other carries a gradient */
     uint8_t results;  /* bit i: tensor result i */
+    /* The result is made again from operand 0 in backward by whoever would keep it. */
+    bool gathers_again;
     /* Memory the kernel makes for itself and keeps. NULL: none. */
     lin_amount (*extra)(lin_expr_table *exprs, const lin_operand *operands, uint32_t count);
 } lin_keep;
@@ -109,9 +112,22 @@ typedef struct lin_runtime_item {
     const char *note; /* for unknown ones: the text after the colon */
 } lin_runtime_item;
 
+/* What a process sends and receives outside collectives of all. */
+typedef enum lin_channels {
+    LIN_CHANNELS_NONE,
+    LIN_CHANNELS_SEND,
+    LIN_CHANNELS_RECEIVE,
+    LIN_CHANNELS_BOTH,
+    LIN_CHANNELS_EXCHANGE /* parts of tensors, as a split by DTensor exchanges them */
+} lin_channels;
+
 typedef struct lin_runtime_settings {
     lin_backend_kind backend;
     bool training;
+    int64_t processes;                   /* of the largest group; 0 counts as 1 */
+    int64_t communicators;               /* groups of several processes */
+    const char *communicator_note;       /* NULL: "" */
+    lin_channels channels;
     int64_t context_bytes;               /* -1: the default */
     const char *cublas_workspace_config; /* NULL or "": the default; ":4096:2:16:8" */
     const lin_allocator *allocator;      /* NULL: malloc */

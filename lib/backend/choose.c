@@ -95,6 +95,8 @@ static const op_row op_rows[] = {
     { "std.nn.parallel::all_reduce",            SAME("torch.distributed.all_reduce"), false },
     { "std.nn.parallel::all_gather",            SAME("torch.distributed.all_gather"), false },
     { "std.nn.parallel::shared",                SAME("torch.distributed.shared"), false },
+    { "std.nn.parallel::gather_sequence",       SAME("torch.distributed.all_gather(sequence)"), false },
+    { "std.nn.parallel::reduce_scatter_sequence", SAME("torch.distributed.reduce_scatter(sequence)"), false },
     { "std.quant::take_inputs",                 SAME("torch.index_select"), false },
     { "std.quant::linear_int4_groups",          FAST_ONLY("torch.ops.aten._weight_int4pack_mm"), false },
     { "std.nn.attention::sink_attention",       FAST_ONLY("flash_attn.flash_attn_func(sinks)"), false },

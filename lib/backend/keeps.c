@@ -60,6 +60,7 @@ static lin_amount dropout_extra(lin_expr_table *exprs, const lin_operand *operan
 enum { FIRST = 1 << 0, FIRST_TWO = 3, FIRST_THREE = 7, RESULT = 1 << 0 };
 
 const lin_keep lin_keep_nothing = { .operands = 0 };
+const lin_keep lin_keep_gathered = { .gathers_again = true };
 const lin_keep lin_keep_factors = { .factors = true };
 const lin_keep lin_keep_operand = { .operands = FIRST };
 const lin_keep lin_keep_result = { .results = RESULT };

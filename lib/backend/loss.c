@@ -12,8 +12,8 @@
  * Bytes a logit of the last two, with logits of e bytes; what is kept is counted apart:
  *
  *                   kept   forward beside it            backward beside it
- *     logits         e     e  (logits)                  2 e  (gradients of log-probabilities, logits)
- *     logits-f32     4     e + 4 (logits, their cast)   8    (the same two, in f32)
+ *     logits         e     e  (logits)                  2 e  (gradients of log-probabilities,
+ * logits) logits-f32     4     e + 4 (logits, their cast)   8    (the same two, in f32)
  */
 
 #include "backend/native.h"

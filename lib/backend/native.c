@@ -95,6 +95,8 @@ static const lin_native natives[] = {
     { "linnet.logits_cross_entropy_f32",          LIN_RESULT_FRESH,      false, lin_logits_f32_workspace,  false, &lin_keep_logits_f32 },
     { "torch.distributed.all_reduce",             LIN_RESULT_COLLECTIVE, false, NULL,                      false, &lin_keep_nothing },
     { "torch.distributed.all_gather",             LIN_RESULT_COLLECTIVE, false, gather_workspace,          false, &lin_keep_nothing },
+    { "torch.distributed.all_gather(sequence)",   LIN_RESULT_SEQUENCE,   false, NULL,                      false, &lin_keep_gathered },
+    { "torch.distributed.reduce_scatter(sequence)", LIN_RESULT_SEQUENCE, false, NULL,                      false, &lin_keep_nothing },
     { "torch.distributed.shared",                 LIN_RESULT_IDENTITY,   false, NULL,                      false, &lin_keep_nothing },
     { "torch.ops.aten._weight_int4pack_mm",       LIN_RESULT_FRESH,      false, NULL,                      true,  NULL },
     { "torch._grouped_mm",                        LIN_RESULT_FRESH,      false, NULL,                      true,  NULL },

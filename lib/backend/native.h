@@ -33,6 +33,7 @@ lin_amount lin_delta_workspace(lin_expr_table *exprs, const lin_operand *operand
                                lin_expr result_bytes, lin_phase phase, int64_t processes);
 
 /* keeps.c, loss.c: what autograd keeps */
+extern const lin_keep lin_keep_gathered; /* in place of the result its operand is kept */
 extern const lin_keep lin_keep_nothing, lin_keep_factors, lin_keep_operand, lin_keep_result,
     lin_keep_rms_norm, lin_keep_layer_norm, lin_keep_affine_norm, lin_keep_dropout,
     lin_keep_attention, lin_keep_chunked, lin_keep_log_probs, lin_keep_logits, lin_keep_logits_f32;

@@ -71,11 +71,12 @@ typedef enum item_source {
     FROM_DATA,    /* the figure of that name */
     FROM_CONTEXT, /* likewise, unless the caller gives another */
     FROM_CUBLAS,  /* likewise, unless a workspace string says otherwise */
+    PER_COMMUNICATOR,
+    BY_CHANNEL, /* the figure of the process's channels */
     NOT_KNOWN
 } item_source;
 
-/* When it is held. The last three belong to runs of several processes: rows for them stand here so
- * that report order is in one place. */
+/* When it is held. */
 typedef enum item_use {
     ALWAYS,
     INFERENCE,
@@ -103,8 +104,8 @@ static const item_row item_rows[] = {
     { "Allocator fragmentation",     LIN_CATEGORY_RUNTIME,   ALWAYS,            NOT_KNOWN,    NULL,
       "the caching allocator's unused reserve depends on the allocation order" },
     { "One-shot all-reduce buffers", LIN_CATEGORY_RUNTIME,   SEVERAL_PROCESSES, FROM_DATA,    "one_shot_all_reduce", "" },
-    { "NCCL communicator",           LIN_CATEGORY_RUNTIME,   SEVERAL_PROCESSES, FROM_DATA,    "nccl_communicator",   "" },
-    { "NCCL send and receive",       LIN_CATEGORY_RUNTIME,   BY_CHANNELS,       FROM_DATA,    "nccl_send_and_receive", "" },
+    { "NCCL communicator",           LIN_CATEGORY_RUNTIME,   SEVERAL_PROCESSES, PER_COMMUNICATOR, "nccl_communicator", "" },
+    { "NCCL send and receive",       LIN_CATEGORY_RUNTIME,   BY_CHANNELS,       BY_CHANNEL,   NULL,                  "" },
     { "Compilation",                 LIN_CATEGORY_RUNTIME,   COMPILED,          NOT_KNOWN,    NULL,
       "what a compiler keeps beside its kernels is not modelled" },
 };
@@ -128,8 +129,12 @@ static bool applies(const item_row *row, const lin_runtime_settings *settings)
         return !settings->training;
     case TRAINING:
         return settings->training;
+    case SEVERAL_PROCESSES:
+        return settings->processes > 1;
+    case BY_CHANNELS:
+        return settings->channels != LIN_CHANNELS_NONE;
     default:
-        return false; /* one device, eager */
+        return false; /* eager */
     }
 }
 
@@ -141,6 +146,25 @@ static linnet_status read_figure(const lin_json *items, const char *figure, int6
         return lin_fail(err, LINNET_ERROR_FORMAT, "runtime/cuda.json has no figure `%s`", figure);
     *out = bytes->integer;
     return LINNET_OK;
+}
+
+static const char *const channel_figures[] = {
+    [LIN_CHANNELS_SEND] = "nccl_send",
+    [LIN_CHANNELS_RECEIVE] = "nccl_receive",
+    [LIN_CHANNELS_BOTH] = "nccl_send_and_receive",
+    [LIN_CHANNELS_EXCHANGE] = "nccl_exchange",
+};
+
+static linnet_status fill_communicators(const item_row *row, const lin_json *items,
+                                        const lin_runtime_settings *settings,
+                                        lin_runtime_item *out, linnet_error *err)
+{
+    const linnet_status status = read_figure(items, row->figure, &out->bytes, err);
+    out->note = settings->communicator_note != NULL ? settings->communicator_note : "";
+    if (status == LINNET_OK && !lin_mul_i64(out->bytes, settings->communicators, &out->bytes))
+        return lin_fail(err, LINNET_ERROR_OVERFLOW,
+                        "the communicators need more than 2^63 - 1 bytes");
+    return status;
 }
 
 static linnet_status fill_item(const item_row *row, const lin_json *items,
@@ -166,6 +190,10 @@ static linnet_status fill_item(const item_row *row, const lin_json *items,
         out->confidence = LIN_BACKEND_MODELED;
         return LINNET_OK;
     }
+    if (row->source == PER_COMMUNICATOR)
+        return fill_communicators(row, items, settings, out, err);
+    if (row->source == BY_CHANNEL)
+        return read_figure(items, channel_figures[settings->channels], &out->bytes, err);
     return read_figure(items, row->figure, &out->bytes, err);
 }
 

@@ -89,18 +89,17 @@ static void list_symbols(char out[LIST_TEXT], const lin_formula *formula, const 
         if (!marked[i])
             continue;
         left--;
-        const int length = snprintf(out + used, LIST_TEXT - used, "`%s`%s%s%s%s", name,
-                                    with_meaning ? " (" : "",
-                                    with_meaning ? lin_formula_meaning(name) : "",
-                                    with_meaning ? ")" : "", left == 0   ? ""
-                                                             : left == 1 ? " and "
-                                                                         : ", ");
+        const int length =
+            snprintf(out + used, LIST_TEXT - used, "`%s`%s%s%s%s", name, with_meaning ? " (" : "",
+                     with_meaning ? lin_formula_meaning(name) : "", with_meaning ? ")" : "",
+                     left == 0   ? ""
+                     : left == 1 ? " and "
+                                 : ", ");
         used += length > 0 ? (uint32_t)length : 0;
     }
 }
 
-static linnet_status fail_unknown(const lin_formula *formula, const char *symbol,
-                                  linnet_error *err)
+static linnet_status fail_unknown(const lin_formula *formula, const char *symbol, linnet_error *err)
 {
     const char *names[LIN_FORMULA_MAX_SYMBOLS];
     bool all[LIN_FORMULA_MAX_SYMBOLS];
@@ -219,7 +218,6 @@ linnet_status lin_formula_evaluate(lin_formula_answer *answer, linnet_error *err
     if (status == LINNET_OK)
         status = check_conditions(answer, count, err);
     if (status == LINNET_OK)
-        status =
-            compute(answer, answer->formula->expression, count, &answer->result, err);
+        status = compute(answer, answer->formula->expression, count, &answer->result, err);
     return status;
 }

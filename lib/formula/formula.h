@@ -4,8 +4,9 @@
 
 /*
  * Closed forms of the literature: what a model, its training states, its activations and its layout
- * take, as a person would put them on paper. A form is a row: symbols, an expression, where it comes
- * from. Expressions are evaluated exactly, so that s/(18*h + 3*s) is a fraction and no double.
+ * take, as a person would put them on paper. A form is a row: symbols, an expression, where it
+ * comes from. Expressions are evaluated exactly, so that s/(18*h + 3*s) is a fraction and no
+ * double.
  *
  *     expression = product (("+" | "-") product)*
  *     product    = power (("*" | "/") power)*
@@ -41,7 +42,7 @@ typedef struct lin_formula_condition {
 typedef struct lin_formula {
     const char *name;
     const char *title;
-    const char *unit; /* "bytes", "parameters", … */
+    const char *unit;                                        /* "bytes", "parameters", … */
     lin_formula_symbol symbols[LIN_FORMULA_MAX_SYMBOLS + 1]; /* up to the one without a name */
     const char *expression;
     const char *source;
@@ -72,8 +73,8 @@ typedef struct lin_formula_answer {
  * value than before. */
 linnet_status lin_formula_give(lin_formula_answer *answer, const char *symbol, int64_t value,
                                linnet_error *err);
-/* What was not given, and the result. LINNET_ERROR_ARGUMENT: a symbol is missing, or the formula does
- * not hold for these values. LINNET_ERROR_CAPACITY: what is asked for does not exist.
+/* What was not given, and the result. LINNET_ERROR_ARGUMENT: a symbol is missing, or the formula
+ * does not hold for these values. LINNET_ERROR_CAPACITY: what is asked for does not exist.
  * LINNET_ERROR_OVERFLOW. */
 linnet_status lin_formula_evaluate(lin_formula_answer *answer, linnet_error *err);
 

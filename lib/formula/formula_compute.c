@@ -2,8 +2,8 @@
 
 /*
  * An expression text, read and computed in one pass (the grammar is in formula.h). The texts are
- * short and our own; a fault in one is a fault of the table, which the tests walk. Cost: one look at
- * every character and one search among at most twelve names a symbol.
+ * short and our own; a fault in one is a fault of the table, which the tests walk. Cost: one look
+ * at every character and one search among at most twelve names a symbol.
  */
 
 #include "formula/ratio.h"

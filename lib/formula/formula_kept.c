@@ -14,19 +14,27 @@
 #include "base/base.h"
 #include "formula/formula_rows.h"
 
-#define SBH { "s", NULL }, { "b", NULL }, { "h", NULL }
+#define SBH                       \
+    { "s", NULL }, { "b", NULL }, \
+    {                             \
+        "h", NULL                 \
+    }
 #define SBHA .symbols = { SBH, { "a", NULL } }
 #define SBHAT .symbols = { SBH, { "a", NULL }, { "t", NULL } }
 #define SBHT .symbols = { SBH, { "t", NULL } }
 #define TABLE_2 LIN_MEGATRON_2022 ", table 2"
-#define LLAMA .symbols = { { "h", NULL }, { "a", NULL }, { "g", "a" }, { "d", "h/a" }, { "F", NULL }, \
-                           { "s", "1" }, { "b", "1" }, { "t", "1" } }
+#define LLAMA                                                                \
+    .symbols = { { "h", NULL }, { "a", NULL }, { "g", "a" }, { "d", "h/a" }, \
+                 { "F", NULL }, { "s", "1" },  { "b", "1" }, { "t", "1" } }
 #define ATTENTION_SUM "4*a*d + 4*g*d + 4*a"
-#define LLAMA_SOURCE "derivation: tensor by tensor, with rotated query, key and value, one f32 a row " \
-                     "and head, and the attention's result 4ad + 4gd + 4a; "
-#define EAGER "eager norms keep an f32 copy, the normalised rows and the result, 8h a norm; the MLP " \
-              "gate, its SiLU, up and product, 8F"
-#define FUSED_NORM "fused norms keep input and result, 4h a norm; the MLP gate, its SiLU, up and product, 8F"
+#define LLAMA_SOURCE                                                                  \
+    "derivation: tensor by tensor, with rotated query, key and value, one f32 a row " \
+    "and head, and the attention's result 4ad + 4gd + 4a; "
+#define EAGER                                                                               \
+    "eager norms keep an f32 copy, the normalised rows and the result, 8h a norm; the MLP " \
+    "gate, its SiLU, up and product, 8F"
+#define FUSED_NORM \
+    "fused norms keep input and result, 4h a norm; the MLP gate, its SiLU, up and product, 8F"
 #define FUSED "fused norms keep input and result, 4h a norm; fused SwiGLU gate, up and product, 6F"
 
 /* clang-format off */
@@ -121,7 +129,7 @@ static const lin_formula rows[] = {
       .symbols = { SBH, { "L", NULL }, { "F", "4*h" }, { "V", NULL }, { "t", "1" } },
       .expression = "(s*b*h*(18 + 4*F/h)*L + 8*s*b + s*b*h + 4*s*b*h*(1 + V/h))/t",
       .source = LIN_MEGATRON_CODE ", compute_activation_memory" },
-    { .name = "activations-megatron-pipeline", .title = "the same of the first of p stages under 1F1B with m micro-batches",
+    { .name = "activations-megatron-pipeline", .title = "Megatron's estimate for the first of p stages, 1F1B, m micro-batches, sequence parallel, selective",
       .unit = "bytes",
       .symbols = { SBH, { "L", NULL }, { "F", "4*h" }, { "p", NULL }, { "m", "p" }, { "t", "1" } },
       .expression = "(s*b*h*(18 + 4*F/h)*L + 8*s*b*p + s*b*h*p)*min(1, m/p)/t",

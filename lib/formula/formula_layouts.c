@@ -5,8 +5,15 @@
 #include "base/base.h"
 #include "formula/formula_rows.h"
 
-#define NO_STAGE { "p - i", "there is no such stage: they count from 0 to p - 1", LINNET_ERROR_ARGUMENT }
-#define NO_DEVICE(room) { room, "no number of devices is enough: what is not split takes all of `C`", LINNET_ERROR_CAPACITY }
+#define NO_STAGE                                                                             \
+    {                                                                                        \
+        "p - i", "there is no such stage: they count from 0 to p - 1", LINNET_ERROR_ARGUMENT \
+    }
+#define NO_DEVICE(room)                                                             \
+    {                                                                               \
+        room, "no number of devices is enough: what is not split takes all of `C`", \
+            LINNET_ERROR_CAPACITY                                                   \
+    }
 #define INTERLEAVED "min(m*v, 2*(p - i - 1) + (v - 1)*G + 1)"
 
 /* clang-format off */

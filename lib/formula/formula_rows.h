@@ -21,10 +21,10 @@ extern const lin_formula_group lin_formula_layouts;    /* formula_layouts.c */
 #define LIN_MEGATRON_2022                                                         \
     "Korthikanti et al., Reducing Activation Recomputation in Large Transformer " \
     "Models, 2022 (arXiv:2205.05198)"
-#define LIN_MEGATRON_2021                                                                \
+#define LIN_MEGATRON_2021                                                               \
     "Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, " \
     "2021 (arXiv:2104.04473)"
-#define LIN_ZERO_2020                                                                      \
+#define LIN_ZERO_2020                                                                    \
     "Rajbhandari et al., ZeRO: Memory Optimizations Toward Training Trillion Parameter " \
     "Models, 2020 (arXiv:1910.02054)"
 #define LIN_MEGATRON_CODE "Megatron-LM, megatron/training/theoretical_memory_usage.py"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * Model states: weights, gradients, master weights and moments in bytes a trained parameter, in that
- * order in each sum, then the same over several ranks. Activations are apart.
+ * Model states: weights, gradients, master weights and moments in bytes a trained parameter, in
+ * that order in each sum, then the same over several ranks. Activations are apart.
  */
 
 #include "base/base.h"
@@ -11,7 +11,7 @@
 #define ONLY_P .symbols = { { "P", NULL } }
 #define P_OVER_D .symbols = { { "P", NULL }, { "D", NULL } }
 #define ADAM_PAPER "Kingma and Ba, Adam, 2015 (arXiv:1412.6980)"
-#define EIGHT_BIT                                                                              \
+#define EIGHT_BIT                                                                            \
     "derivation: one byte a moment and an f32 scale every 256, 1 + 4/256 each; Dettmers et " \
     "al., 8-bit Optimizers via Block-wise Quantization, 2022 (arXiv:2110.02861)"
 
@@ -85,10 +85,10 @@ static const lin_formula rows[] = {
     { .name = "states-zero-1", .title = "mixed-precision Adam, optimizer states over D ranks (ZeRO-1)", .unit = "bytes", P_OVER_D,
       .expression = "(2 + 2)*P + 12*P/D",
       .source = LIN_ZERO_2020 ", section 5.1 and figure 1" },
-    { .name = "states-zero-2", .title = "as ZeRO-1, gradients over D ranks too (ZeRO-2)", .unit = "bytes", P_OVER_D,
+    { .name = "states-zero-2", .title = "mixed-precision Adam, optimizer states and gradients over D ranks (ZeRO-2)", .unit = "bytes", P_OVER_D,
       .expression = "2*P + (2 + 12)*P/D",
       .source = LIN_ZERO_2020 ", section 5.2 and figure 1" },
-    { .name = "states-zero-3", .title = "as ZeRO-2, weights over D ranks too (ZeRO-3, FSDP)", .unit = "bytes", P_OVER_D,
+    { .name = "states-zero-3", .title = "mixed-precision Adam, optimizer states, gradients and weights over D ranks (ZeRO-3, FSDP)", .unit = "bytes", P_OVER_D,
       .expression = "(2 + 2 + 12)*P/D",
       .source = LIN_ZERO_2020 ", section 5.3 and figure 1" },
     { .name = "states-distributed-bf16", .title = "Megatron's distributed optimizer, bf16 weights, f32 gradients", .unit = "bytes", P_OVER_D,

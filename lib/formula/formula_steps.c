@@ -2,41 +2,60 @@
 
 /*
  * A whole training step of a GPT with tied embedding and no learned positions: states, the layers'
- * activations and the logits; then what recomputation saves and costs. P and what hangs on it may be
- * given instead of being worked out.
+ * activations and the logits; then what recomputation saves and costs. P and what hangs on it may
+ * be given instead of being worked out.
  */
 
 #include "base/base.h"
 #include "formula/formula_rows.h"
 
-#define GPT { "L", NULL }, { "h", NULL }, { "V", NULL }, { "s", NULL }
-#define GPT_P { "P", "L*(12*h^2 + 13*h) + V*h + 2*h" }
-#define SUM_SOURCE "derivation: the sum of states (" LIN_ZERO_2020 ", section 3.1), layers (" \
-                   LIN_MEGATRON_2022 ", section 4) and f32 logits"
+#define GPT                                      \
+    { "L", NULL }, { "h", NULL }, { "V", NULL }, \
+    {                                            \
+        "s", NULL                                \
+    }
+#define GPT_P                                \
+    {                                        \
+        "P", "L*(12*h^2 + 13*h) + V*h + 2*h" \
+    }
+#define SUM_SOURCE                                                                               \
+    "derivation: the sum of states (" LIN_ZERO_2020 ", section 3.1), layers (" LIN_MEGATRON_2022 \
+    ", section 4) and f32 logits"
 #define MICRO_SOURCE "derivation: what a device has beside the states, over what a sequence takes"
-#define NO_ROOM { "C - M", "the model states alone take more than `C`", LINNET_ERROR_CAPACITY }
+#define NO_ROOM                                                                     \
+    {                                                                               \
+        "C - M", "the model states alone take more than `C`", LINNET_ERROR_CAPACITY \
+    }
 #define CHEN "Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016 (arXiv:1604.06174)"
-#define REGIONS { "s", NULL }, { "b", NULL }, { "h", NULL }, { "L", NULL }
-#define LAYER_SET { "I", "2*s*b*h" }, { "A", "34*s*b*h" }
+#define REGIONS                                  \
+    { "s", NULL }, { "b", NULL }, { "h", NULL }, \
+    {                                            \
+        "L", NULL                                \
+    }
+#define LAYER_SET       \
+    { "I", "2*s*b*h" }, \
+    {                   \
+        "A", "34*s*b*h" \
+    }
 
 /* clang-format off */
 static const lin_formula rows[] = {
-    { .name = "step-gpt", .title = "states, activations and logits of a GPT: nothing recomputed, unfused attention",
+    { .name = "step-gpt", .title = "a GPT's step: states, activations and logits, nothing recomputed, unfused attention",
       .unit = "bytes",
       .symbols = { GPT, { "b", NULL }, { "a", NULL }, GPT_P, { "M", "16*P" } },
       .expression = "M + L*s*b*h*(34 + 5*a*s/h) + 4*s*b*V",
       .source = SUM_SOURCE },
-    { .name = "step-gpt-selective", .title = "the same with the attention core recomputed or fused",
+    { .name = "step-gpt-selective", .title = "a GPT's step: states, activations and logits, attention core recomputed or fused",
       .unit = "bytes",
       .symbols = { GPT, { "b", NULL }, GPT_P, { "M", "16*P" } },
       .expression = "M + L*34*s*b*h + 4*s*b*V",
       .source = SUM_SOURCE },
-    { .name = "step-gpt-full", .title = "the same with every layer recomputed, fused attention",
+    { .name = "step-gpt-full", .title = "a GPT's step: states, activations and logits, every layer recomputed, fused attention",
       .unit = "bytes",
       .symbols = { GPT, { "b", NULL }, GPT_P, { "M", "16*P" } },
       .expression = "M + L*2*s*b*h + 34*s*b*h + 4*s*b*V",
       .source = SUM_SOURCE },
-    { .name = "step-gpt-zero-2", .title = "the same with fused attention and ZeRO-2 over D ranks",
+    { .name = "step-gpt-zero-2", .title = "a GPT's step: states, activations and logits, fused attention, ZeRO-2 over D ranks",
       .unit = "bytes",
       .symbols = { GPT, { "b", NULL }, { "D", NULL }, GPT_P },
       .expression = "2*P + 14*P/D + L*34*s*b*h + 4*s*b*V",

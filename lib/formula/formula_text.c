@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A formula with values put in, for people and as JSON. Whole numbers are printed in full, in groups
- * of three for people; what is no whole number also as a fraction. */
+/* A formula with values put in, for people and as JSON. Whole numbers are printed in full, in
+ * groups of three for people; what is no whole number also as a fraction. */
 
 #include "formula/formula.h"
 #include <string.h>
@@ -148,6 +148,14 @@ static void add_symbols(lin_text *out, const lin_formula_answer *answer)
     lin_text_free(&value);
 }
 
+static void add_source(lin_text *out, const char *source)
+{
+    static const char derived[] = "derivation: ";
+    const bool is_derived = strncmp(source, derived, sizeof derived - 1) == 0;
+    lin_text_addf(out, "%s: %s.\n", is_derived ? "Derivation" : "Source",
+                  is_derived ? source + sizeof derived - 1 : source);
+}
+
 void lin_formula_print(lin_text *out, const lin_formula_answer *answer)
 {
     const lin_formula *formula = answer->formula;
@@ -162,7 +170,8 @@ void lin_formula_print(lin_text *out, const lin_formula_answer *answer)
     }
     lin_text_add(out, "  = ");
     add_result(out, answer);
-    lin_text_addf(out, "\n\nSource: %s.\n", formula->source);
+    lin_text_add(out, "\n\n");
+    add_source(out, formula->source);
 }
 
 /* ---- JSON ---- */

@@ -33,8 +33,7 @@ static lin_fraction reduced(bool negative, lin_magnitude numerator, lin_magnitud
 
 lin_fraction lin_fraction_of(int64_t value)
 {
-    const lin_magnitude size =
-        value < 0 ? (lin_magnitude)(-(value + 1)) + 1 : (lin_magnitude)value;
+    const lin_magnitude size = value < 0 ? (lin_magnitude)(-(value + 1)) + 1 : (lin_magnitude)value;
     return (lin_fraction){ value < 0, size, 1 };
 }
 

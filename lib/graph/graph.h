@@ -66,6 +66,15 @@ typedef struct lin_unknown_call {
     uint32_t calls;
 } lin_unknown_call;
 
+/* An op with a gradient of its own whose body was followed: its steps and the tensors it reads and
+ * makes as a whole. One inside another comes first. */
+typedef struct lin_own_gradient {
+    const char *op; /* qualified */
+    int32_t first_step, end_step;
+    const uint32_t *objects;
+    uint32_t object_count;
+} lin_own_gradient;
+
 typedef struct lin_graph {
     lin_arena arena;
     lin_expr_table *exprs;
@@ -74,8 +83,11 @@ typedef struct lin_graph {
     LIN_LIST(lin_object) objects;
     LIN_LIST(lin_step) steps;
     LIN_LIST(uint32_t) outputs; /* distinct */
+    uint32_t returned;          /* the first of them are results; the rest are new values of states */
+    LIN_LIST(const char *) units; /* paths of the root's blocks, an array's one by one, in order */
     LIN_LIST(lin_relation) relations;
     LIN_LIST(lin_unknown_call) unknown_workspaces;
+    LIN_LIST(lin_own_gradient) own_gradients;
     bool traced_both_branches;  /* some `if` had both regions walked */
     uint32_t parameter_objects; /* persistent objects come first */
     const char *entry;          /* name of the traced entry */
@@ -104,6 +116,52 @@ const lin_lifetime *lin_graph_lifetimes(lin_arena *arena, const lin_graph *graph
 /* Debug builds: every promise of the structs above; false and a sentence in `why` when one is
  * broken. */
 bool lin_graph_check(const lin_graph *graph, char *why, uint64_t capacity);
+
+/* ---- stages of a pipeline (stages.c, stage_split.c): tracing.md 11.1, 11.2
+ * --------------------------------------- */
+
+/* Stage s has units [first_unit[s], first_unit[s + 1]). */
+typedef struct lin_stage_plan {
+    uint32_t stage_count;
+    const uint32_t *first_unit; /* stage_count + 1 */
+    const int64_t *unit_bytes;  /* of parameters; a tied one in every unit that holds it */
+} lin_stage_plan;
+
+/*
+ * Contiguous stages, none empty. `starts`, where it is not NULL, names the units that later stages
+ * begin at, separated by commas; else the largest stage is as small as possible. Sizes are taken at
+ * `symbols`. Lives in `arena`, which has a jump target.
+ *
+ * LINNET_ERROR_ARGUMENT   more stages than units, or `starts` that are no such list
+ */
+linnet_status lin_stages_plan(const lin_graph *graph, const int64_t *symbols, int64_t stages,
+                              const char *starts, lin_arena *arena, lin_stage_plan *out,
+                              linnet_error *err);
+/* The units of a stage with runs collapsed: "embedding, layers.0-10". */
+const char *lin_stage_units(const lin_graph *graph, const lin_stage_plan *plan, uint32_t stage,
+                            lin_arena *arena);
+
+/* A value that one stage makes and a later one reads, in a stage's own graph. */
+typedef struct lin_passed {
+    uint32_t object; /* here */
+    uint32_t whole;  /* in the graph that was split */
+} lin_passed;
+
+/* What one stage runs. Its graph shares the expressions of the whole and lives in the arena of the
+ * split: it is never freed by itself. */
+typedef struct lin_stage_graph {
+    lin_graph graph;
+    const uint32_t *whole_object; /* by object here: in the whole graph */
+    const uint32_t *whole_step;   /* by step here */
+    const lin_passed *received;   /* inputs of the graph, after those of the entry */
+    uint32_t received_count;
+    const lin_passed *sent; /* outputs of the graph; of the last stage the results */
+    uint32_t sent_count;
+} lin_stage_graph;
+
+/* One graph a stage. `arena` and the whole graph's have a jump target. */
+lin_stage_graph *lin_graph_split(const lin_graph *whole, const lin_stage_plan *plan,
+                                 lin_arena *arena);
 
 /* ---- arena planning (plan.c): offsets for buffers whose lifetimes are known
  * --------------------------------------- */

@@ -31,7 +31,7 @@ static void grow_slots(lin_arena *arena, binding_list *list)
         list->slots[slot_of(list, list->items[i].name)] = i + 1;
 }
 
-binding *binding_find(const binding_list *list, lin_name name)
+binding *lin_binding_find(const binding_list *list, lin_name name)
 {
     if (list->slot_count == 0)
         return NULL;
@@ -39,9 +39,9 @@ binding *binding_find(const binding_list *list, lin_name name)
     return list->slots[slot] == 0 ? NULL : &list->items[list->slots[slot] - 1];
 }
 
-binding *binding_add(lin_arena *arena, binding_list *list, binding b)
+binding *lin_binding_add(lin_arena *arena, binding_list *list, binding b)
 {
-    binding *older = binding_find(list, b.name);
+    binding *older = lin_binding_find(list, b.name);
     if (older != NULL)
         return older;
     grow_slots(arena, list);

@@ -13,9 +13,9 @@
 static void body_start(body *b, checker *c, bodies *all, frame *f, const scope *where)
 {
     *b = (body){ .c = c, .all = all };
-    *f = body_frame(b, where, NULL);
+    *f = lin_body_frame(b, where, NULL);
     b->frame = f;
-    (void)body_region_open(b);
+    (void)lin_body_region_open(b);
 }
 
 /* ---- constants and defaults, alone ---- */
@@ -29,9 +29,9 @@ static void check_alone(checker *c, bodies *all, const scope *where, const ast_e
     frame f;
     body_start(&b, c, all, &f, where);
     b.discarded = true;
-    operand o = body_inline(&b, where, NULL, e, want, e->span);
+    operand o = lin_body_inline(&b, where, NULL, e, want, e->span);
     if (c->diagnostics->error_count != before || body_is_error(o))
-        body_add_faulty(c, all, e);
+        lin_body_add_faulty(c, all, e);
 }
 
 /* Those that declarations left to their uses. What is wrong with the others was reported with them.
@@ -47,11 +47,11 @@ static void check_constants(checker *c, bodies *all, const binding_list *names)
             check_constants(c, all, &d->inner);
         if (d->kind != LIN_DECL_CONST)
             continue;
-        resolve_decl(c, d);
+        lin_resolve_decl(c, d);
         const lin_type *type = d->constant.type;
         if (type == NULL || type->kind == LIN_TYPE_DIM || type->kind == LIN_TYPE_ERROR)
             continue;
-        const scope where = scope_of(d);
+        const scope where = lin_scope_of(d);
         lin_solver_clear(c->solver);
         check_alone(c, all, &where, d->item->value, type->kind == LIN_TYPE_FLOAT ? NULL : type);
     }
@@ -60,12 +60,12 @@ static void check_constants(checker *c, bodies *all, const binding_list *names)
 static void check_defaults(checker *c, bodies *all, const decl *d)
 {
     const lin_function *f = d->function;
-    const scope where = scope_of(d);
+    const scope where = lin_scope_of(d);
     for (uint32_t i = 0; i < f->param_count; i++) {
         const ast_expr *e = d->item->params[i].default_value;
         if (e == NULL)
             continue;
-        assume_constraints(c, f->block, f);
+        lin_assume_constraints(c, f->block, f);
         check_alone(c, all, &where, e, f->params[i].type);
     }
 }
@@ -78,8 +78,8 @@ static void declare_params(body *b, const decl *d)
     for (uint32_t i = 0; i < f->param_count; i++) {
         const lin_param *p = &f->params[i];
         const ast_ident ident = { .name = p->name, .span = p->span };
-        lin_value value = body_region_arg(b, p->type);
-        body_declare(b, BIND_PARAM, ident, body_operand(p->type, value, p->span));
+        lin_value value = lin_body_region_arg(b, p->type);
+        lin_body_declare(b, BIND_PARAM, ident, lin_body_operand(p->type, value, p->span));
     }
 }
 
@@ -89,7 +89,7 @@ static void keep_operations(body *b, lin_function *f, operand result)
     const lin_type **types = LIN_NEW_ARRAY(b->c->arena, const lin_type *, b->types.count);
     if (b->types.count > 0)
         memcpy(types, b->types.items, b->types.count * sizeof(*types));
-    f->body = body_region_done(b, b->region, &result.value, gives ? 1 : 0);
+    f->body = lin_body_region_done(b, b->region, &result.value, gives ? 1 : 0);
     f->value_types = types;
     f->value_count = b->types.count;
 }
@@ -99,15 +99,15 @@ static void check_function(checker *c, bodies *all, const decl *d)
     body b;
     frame f;
     operand result;
-    const scope where = scope_of(d);
+    const scope where = lin_scope_of(d);
 
-    assume_constraints(c, d->function->block, d->function);
+    lin_assume_constraints(c, d->function->block, d->function);
     body_start(&b, c, all, &f, &where);
     b.function = d->function;
     b.result = d->function->result;
     declare_params(&b, d);
-    body_statements(&b, &d->item->body, END_FUNCTION, d->span, &result);
-    body_scope_close(&b, 0);
+    lin_body_statements(&b, &d->item->body, END_FUNCTION, d->span, &result);
+    lin_body_scope_close(&b, 0);
     keep_operations(&b, d->function, result);
 }
 
@@ -122,19 +122,21 @@ static void check_grad(checker *c, bodies *all, const decl *d)
     body b;
     frame f;
     operand result;
-    const scope where = scope_of(d);
+    const scope where = lin_scope_of(d);
 
     lin_diagnostics_init(&hidden, &c->scratch->allocator, 0);
     c->diagnostics = &hidden;
-    assume_constraints(c, d->function->block, d->function);
+    lin_assume_constraints(c, d->function->block, d->function);
     body_start(&b, c, all, &f, &where);
     b.discarded = true;
     declare_params(&b, d);
     const lin_type *type = d->function->result;
-    body_declare(&b, BIND_PARAM, grad->y, body_operand(type, body_region_arg(&b, type), d->span));
-    body_declare(&b, BIND_PARAM, grad->dy, body_operand(type, body_region_arg(&b, type), d->span));
-    body_statements(&b, &grad->body, END_FUNCTION, grad->span, &result);
-    body_scope_close(&b, 0);
+    lin_body_declare(&b, BIND_PARAM, grad->y,
+                     lin_body_operand(type, lin_body_region_arg(&b, type), d->span));
+    lin_body_declare(&b, BIND_PARAM, grad->dy,
+                     lin_body_operand(type, lin_body_region_arg(&b, type), d->span));
+    lin_body_statements(&b, &grad->body, END_FUNCTION, grad->span, &result);
+    lin_body_scope_close(&b, 0);
     c->diagnostics = shown;
 }
 

@@ -120,88 +120,89 @@ enum { BODY_DEPTH_LIMIT = 768 };
 
 /* ---- emit.c ---- */
 
-lin_value body_new_value(body *b, const lin_type *type);
-lin_op *body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *operands,
-                  uint32_t operand_count);
+lin_value lin_body_new_value(body *b, const lin_type *type);
+lin_op *lin_body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *operands,
+                      uint32_t operand_count);
 /* Gives `op` one more result. */
-lin_value body_add_result(body *b, lin_op *op, const lin_type *type);
-operand body_operand(const lin_type *type, lin_value value, lin_span span);
-operand body_error(lin_span span);
+lin_value lin_body_add_result(body *b, lin_op *op, const lin_type *type);
+operand lin_body_operand(const lin_type *type, lin_value value, lin_span span);
+operand lin_body_error(lin_span span);
 static inline bool body_is_error(operand o)
 {
     return o.type->kind == LIN_TYPE_ERROR;
 }
 /* One operation with one result. */
-operand body_emit_one(body *b, lin_op_kind kind, lin_span span, const operand *operands,
-                      uint32_t count, const lin_type *result, lin_op **out_op);
+operand lin_body_emit_one(body *b, lin_op_kind kind, lin_span span, const operand *operands,
+                          uint32_t count, const lin_type *result, lin_op **out_op);
 /* A region's arguments are made right after it is opened. */
-region_builder *body_region_open(body *b);
-lin_value body_region_arg(body *b, const lin_type *type);
-void body_region_leave(body *b);
-void body_region_resume(body *b, region_builder *region); /* of one that was left, in its place */
-lin_region body_region_done(body *b, const region_builder *region, const lin_value *results,
-                            uint32_t count);
+region_builder *lin_body_region_open(body *b);
+lin_value lin_body_region_arg(body *b, const lin_type *type);
+void lin_body_region_leave(body *b);
+void lin_body_region_resume(body *b,
+                            region_builder *region); /* of one that was left, in its place */
+lin_region lin_body_region_done(body *b, const region_builder *region, const lin_value *results,
+                                uint32_t count);
 
-lin_diagnostic *body_report(body *b, lin_span span, const char *code, const char *format, ...)
+lin_diagnostic *lin_body_report(body *b, lin_span span, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-uint32_t body_error_count(const body *b);
+uint32_t lin_body_error_count(const body *b);
 
 /* ---- literal.c ---- */
 
-bool body_is_literal(const lin_type *type); /* DIM or FLOAT */
-operand body_dim(body *b, lin_expr value, lin_span span);
-operand body_float(body *b, double number, lin_span span);
-operand body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span);
+bool lin_body_is_literal(const lin_type *type); /* DIM or FLOAT */
+operand lin_body_dim(body *b, lin_expr value, lin_span span);
+operand lin_body_float(body *b, double number, lin_span span);
+operand lin_body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span);
 /* `literal` as a scalar of `dtype`: E2104 when the class does not take it, E2105 out of range. */
-operand body_adopt(body *b, operand o, lin_dtype_term dtype);
+operand lin_body_adopt(body *b, operand o, lin_dtype_term dtype);
 /* To a type of a declaration or a context. A mismatch is E2101, E2103 or E2202, or `code` when it
  * is not NULL. */
-operand body_coerce(body *b, operand o, const lin_type *want, const char *code);
+operand lin_body_coerce(body *b, operand o, const lin_type *want, const char *code);
 /* Without a context: integers i64, floats f64; `none`, strings and shapes are errors. Symbolic
  * integers stay as they are when `keep_dims`. */
-operand body_settle(body *b, operand o, bool keep_dims);
+operand lin_body_settle(body *b, operand o, bool keep_dims);
 /* The type two branches take together, or NULL; literals stay literals beside literals. */
-const lin_type *body_join(body *b, const lin_type *left, const lin_type *right);
+const lin_type *lin_body_join(body *b, const lin_type *left, const lin_type *right);
 /* A type without literals: they become what `hint` (may be NULL) says, else i64 and f64. */
-const lin_type *body_concrete(body *b, const lin_type *type, const lin_type *hint);
-operand body_literal_of(body *b, lin_op_kind kind, operand left, const operand *right,
-                        lin_span span);
-void body_mismatch(body *b, lin_span span, const char *code, const lin_type *want,
-                   const lin_type *have);
+const lin_type *lin_body_concrete(body *b, const lin_type *type, const lin_type *hint);
+operand lin_body_literal_of(body *b, lin_op_kind kind, operand left, const operand *right,
+                            lin_span span);
+void lin_body_mismatch(body *b, lin_span span, const char *code, const lin_type *want,
+                       const lin_type *have);
 
 /* ---- lookup.c ---- */
 
-local *body_find_local(const body *b, lin_name name);
-index_variable *body_find_index(body *b, lin_name name);
-const lin_member *body_find_member(const lin_block *block, lin_name name);
+local *lin_body_find_local(const body *b, lin_name name);
+index_variable *lin_body_find_index(body *b, lin_name name);
+const lin_member *lin_body_find_member(const lin_block *block, lin_name name);
 /* The declaration a name or a dotted path stands for, when no local, generic or member hides it;
  * NULL: it is a value, or unknown. *out_reported: nothing more to say. */
-decl *body_path_decl(body *b, const ast_expr *e, bool *out_reported);
-bool body_is_declared(body *b, lin_name name);
-operand body_name(body *b, ast_ident ident);
-operand body_member(body *b, const ast_expr *e);
-operand body_constant(body *b, decl *d, lin_span span);
+decl *lin_body_path_decl(body *b, const ast_expr *e, bool *out_reported);
+bool lin_body_is_declared(body *b, lin_name name);
+operand lin_body_name(body *b, ast_ident ident);
+operand lin_body_member(body *b, const ast_expr *e);
+operand lin_body_constant(body *b, decl *d, lin_span span);
 /* Types and generic arguments written here, in this function's terms. */
-const lin_type *body_type(body *b, const ast_type *type);
-uint32_t body_type_args(body *b, const lin_generics *generics, const ast_type_args *args,
-                        lin_generic_arg *out);
+const lin_type *lin_body_type(body *b, const ast_type *type);
+uint32_t lin_body_type_args(body *b, const lin_generics *generics, const ast_type_args *args,
+                            lin_generic_arg *out);
 /* Lowers an expression written elsewhere. */
-operand body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
-                    const lin_type *want, lin_span use);
+operand lin_body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
+                        const lin_type *want, lin_span use);
 /* Uses of `e` stay silent from now on. */
-void body_add_faulty(checker *c, bodies *all, const ast_expr *e);
+void lin_body_add_faulty(checker *c, bodies *all, const ast_expr *e);
 /* A frame for what stands in `where`; the locals seen so far are hidden. */
-frame body_frame(const body *b, const scope *where, const subst *translate);
+frame lin_body_frame(const body *b, const scope *where, const subst *translate);
 
 /* ---- expression.c ---- */
 
 /* `hint`: the type the context wants, or NULL; only literals without another context look at it. */
-operand body_eval(body *b, const ast_expr *e, const lin_type *hint);
+operand lin_body_eval(body *b, const ast_expr *e, const lin_type *hint);
 /* A value loop is allowed here (language.md 14.5). */
-operand body_eval_whole(body *b, const ast_expr *e, const lin_type *hint);
+operand lin_body_eval_whole(body *b, const ast_expr *e, const lin_type *hint);
 /* A compile-time integer: E2123 otherwise. LIN_EXPR_INVALID after a report. */
-lin_expr body_eval_dim(body *b, const ast_expr *e);
-operand body_shape(body *b, const ast_expr *e);
+lin_expr lin_body_eval_dim(body *b, const ast_expr *e);
+operand lin_body_shape(body *b, const ast_expr *e);
 
 /* ---- operator.c ---- */
 
@@ -213,23 +214,24 @@ typedef enum operand_class {
     CLASS_BITS /* Integer or bool */
 } operand_class;
 
-operand body_unary(body *b, const ast_expr *e);
-operand body_binary(body *b, const ast_expr *e);
-bool body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class);
+operand lin_body_unary(body *b, const ast_expr *e);
+operand lin_body_binary(body *b, const ast_expr *e);
+bool lin_body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class);
 /* Operands of one dtype, literals following the typed ones (or `hint`). E2103, E2104. */
-bool body_same_dtype(body *b, lin_span span, const char *what, operand *operands, uint32_t count,
-                     operand_class class, const lin_type *hint);
+bool lin_body_same_dtype(body *b, lin_span span, const char *what, operand *operands,
+                         uint32_t count, operand_class class, const lin_type *hint);
 /* The broadcast of the operands' shapes (E2207) with an element type. NULL after a report. */
-const lin_type *body_broadcast(body *b, lin_span span, const operand *operands, uint32_t count,
-                               lin_dtype_term dtype);
-operand body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand right, lin_span span);
-bool body_axes_equal(body *b, lin_axis x, lin_axis y);
+const lin_type *lin_body_broadcast(body *b, lin_span span, const operand *operands, uint32_t count,
+                                   lin_dtype_term dtype);
+operand lin_body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand right,
+                                lin_span span);
+bool lin_body_axes_equal(body *b, lin_axis x, lin_axis y);
 
 /* ---- call.c, prelude.c ---- */
 
-operand body_call(body *b, const ast_expr *e, const lin_type *hint);
-bool body_prelude_find(const char *name);
-operand body_prelude(body *b, const ast_expr *e, ast_ident name, const lin_type *hint);
+operand lin_body_call(body *b, const ast_expr *e, const lin_type *hint);
+bool lin_body_prelude_find(const char *name);
+operand lin_body_prelude(body *b, const ast_expr *e, ast_ident name, const lin_type *hint);
 
 /* One call of the prelude, its arguments evaluated. */
 typedef struct prelude_call {
@@ -245,27 +247,27 @@ typedef struct prelude_call {
 } prelude_call;
 
 /* shaping.c: those that move or make data */
-operand body_make_reshape(body *b, prelude_call *call);
-operand body_make_broadcast(body *b, prelude_call *call);
-operand body_make_permute(body *b, prelude_call *call);
-operand body_make_concat(body *b, prelude_call *call);
-operand body_make_cumsum(body *b, prelude_call *call);
-operand body_make_iota(body *b, prelude_call *call);
-operand body_make_fill(body *b, prelude_call *call);
+operand lin_body_make_reshape(body *b, prelude_call *call);
+operand lin_body_make_broadcast(body *b, prelude_call *call);
+operand lin_body_make_permute(body *b, prelude_call *call);
+operand lin_body_make_concat(body *b, prelude_call *call);
+operand lin_body_make_cumsum(body *b, prelude_call *call);
+operand lin_body_make_iota(body *b, prelude_call *call);
+operand lin_body_make_fill(body *b, prelude_call *call);
 
 /* ---- indexing.c, access.c, comprehension.c ---- */
 
-operand body_index(body *b, const ast_expr *e);
+operand lin_body_index(body *b, const ast_expr *e);
 /* Index notation: every axis named. */
-operand body_access(body *b, const ast_expr *e, operand base);
+operand lin_body_access(body *b, const ast_expr *e, operand base);
 /* Binds a variable to the axes it indexes, or proves that they are its domain (E2201). */
-bool body_bind_index(body *b, index_variable *v, const lin_axis *axes, uint32_t count,
-                     lin_span span);
-bool body_in_notation(const body *b);
+bool lin_body_bind_index(body *b, index_variable *v, const lin_axis *axes, uint32_t count,
+                         lin_span span);
+bool lin_body_in_notation(const body *b);
 /* The position of one axis: a compile-time integer in range or an integer scalar. */
-bool body_position(body *b, const ast_expr *e, const lin_axis *axis, operand *out);
-void body_let_index(body *b, const ast_stmt *s);
-operand body_reduce(body *b, const ast_expr *e, const lin_type *hint);
+bool lin_body_position(body *b, const ast_expr *e, const lin_axis *axis, operand *out);
+void lin_body_let_index(body *b, const ast_stmt *s);
+operand lin_body_reduce(body *b, const ast_expr *e, const lin_type *hint);
 
 /* ---- statement.c, flow.c, loop.c ---- */
 
@@ -273,16 +275,17 @@ typedef enum block_end { END_FUNCTION, END_LOOP, END_YIELD } block_end;
 
 /* The statements of a body in a scope of their own. The value given back by `return` or `yield`
  * goes to *out (END_LOOP: unused); its type is UNIT without one. */
-void body_statements(body *b, const ast_stmts *stmts, block_end end, lin_span whole, operand *out);
-void body_declare(body *b, bind_kind kind, ast_ident ident, operand value);
+void lin_body_statements(body *b, const ast_stmts *stmts, block_end end, lin_span whole,
+                         operand *out);
+void lin_body_declare(body *b, bind_kind kind, ast_ident ident, operand value);
 /* Binds a pattern that always fits; E2117 otherwise. */
-void body_bind_pattern(body *b, const ast_pattern *p, operand value);
-uint32_t body_scope_open(const body *b);
-void body_scope_close(body *b, uint32_t mark);
-operand body_if(body *b, const ast_expr *e, const lin_type *hint);
-operand body_match(body *b, const ast_expr *e, const lin_type *hint);
-void body_static_for(body *b, const ast_stmt *s);
-void body_while(body *b, const ast_stmt *s);
-operand body_for(body *b, const ast_for *loop, lin_span span, bool as_value);
+void lin_body_bind_pattern(body *b, const ast_pattern *p, operand value);
+uint32_t lin_body_scope_open(const body *b);
+void lin_body_scope_close(body *b, uint32_t mark);
+operand lin_body_if(body *b, const ast_expr *e, const lin_type *hint);
+operand lin_body_match(body *b, const ast_expr *e, const lin_type *hint);
+void lin_body_static_for(body *b, const ast_stmt *s);
+void lin_body_while(body *b, const ast_stmt *s);
+operand lin_body_for(body *b, const ast_for *loop, lin_span span, bool as_value);
 
 #endif

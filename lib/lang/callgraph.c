@@ -100,9 +100,10 @@ static void collect_calls(call_graph *graph)
 
 static void report_recursion(checker *c, const call_edge *edge)
 {
-    lin_diagnostic *d = report(c, edge->span, "E2119", "`%s` is called while it runs: recursion",
-                               text_of(c, edge->callee->name));
-    note(c, d, "a function may not call itself, directly or through others");
+    lin_diagnostic *d =
+        lin_report(c, edge->span, "E2119", "`%s` is called while it runs: recursion",
+                   lin_text_of(c, edge->callee->name));
+    lin_note(c, d, "a function may not call itself, directly or through others");
 }
 
 static void search(call_graph *graph, uint32_t first, uint32_t *stack)
@@ -205,7 +206,7 @@ static member_set used_members(checker *c)
 /* `_name` is exempt. */
 static bool may_be_unused(const checker *c, lin_name name)
 {
-    return name == 0 || text_of(c, name)[0] == '_';
+    return name == 0 || lin_text_of(c, name)[0] == '_';
 }
 
 /* The file and its own package: nobody can change a warning in a library he imports. */
@@ -225,8 +226,8 @@ static void report_unused_members(checker *c)
         for (uint32_t k = 0; k < d->block->member_count; k++) {
             const lin_member *member = &d->block->members[k];
             if (*member_slot(&used, member) == NULL && !may_be_unused(c, member->name))
-                report(c, member->span, "W1003", "member `%s` is never used",
-                       text_of(c, member->name));
+                lin_report(c, member->span, "W1003", "member `%s` is never used",
+                           lin_text_of(c, member->name));
         }
     }
 }
@@ -236,7 +237,7 @@ static void report_unused_imports(checker *c, const module_scope *m)
     for (uint32_t i = 0; i < m->names.count; i++) {
         const binding *b = &m->names.items[i];
         if (b->is_import && !b->used && !may_be_unused(c, b->name))
-            report(c, b->span, "W1001", "import `%s` is never used", text_of(c, b->name));
+            lin_report(c, b->span, "W1001", "import `%s` is never used", lin_text_of(c, b->name));
     }
 }
 

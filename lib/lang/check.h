@@ -52,9 +52,9 @@ typedef struct binding_list {
     uint32_t count, capacity;
     uint32_t *slots, slot_count;
 } binding_list;
-binding *binding_find(const binding_list *list, lin_name name); /* NULL: not there */
+binding *lin_binding_find(const binding_list *list, lin_name name); /* NULL: not there */
 /* Adds `b` unless its name is there: the older binding is returned then, else NULL. */
-binding *binding_add(lin_arena *arena, binding_list *list, binding b);
+binding *lin_binding_add(lin_arena *arena, binding_list *list, binding b);
 
 /* An item of a module, or an item nested in a block. */
 struct decl {
@@ -147,11 +147,11 @@ void lin_resolve_declarations(checker *c);
 void lin_collect_module(checker *c, module_scope *m);  /* items: E1204, E1205, E1207 */
 void lin_resolve_imports(checker *c, module_scope *m); /* E1201, E1203, E1204, E1207 */
 void lin_fill_prelude(checker *c);
-void resolve_constant(checker *c, decl *d);
-bool variant_of(const lin_enum *enumeration, lin_name name, uint32_t *out_variant);
+void lin_resolve_constant(checker *c, decl *d);
+bool lin_variant_of(const lin_enum *enumeration, lin_name name, uint32_t *out_variant);
 
 /* The scope inside a declaration: its generics, its block's, its module. */
-scope scope_of(const decl *d);
+scope lin_scope_of(const decl *d);
 /* The declaration of a function, with its syntax (parameters' defaults, body). */
 static inline const decl *decl_of_function(const checker *c, const lin_function *function)
 {
@@ -160,102 +160,102 @@ static inline const decl *decl_of_function(const checker *c, const lin_function 
 
 /* Reports at a span of any source. A code W… is a warning; warnings are dropped when there are
  * errors. */
-lin_diagnostic *report(checker *c, lin_span span, const char *code, const char *format, ...)
+lin_diagnostic *lin_report(checker *c, lin_span span, const char *code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-void note(checker *c, lin_diagnostic *d, const char *format, ...)
+void lin_note(checker *c, lin_diagnostic *d, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-void help(checker *c, lin_diagnostic *d, const char *format, ...)
+void lin_help(checker *c, lin_diagnostic *d, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-const char *text_of(const checker *c, lin_name name);
+const char *lin_text_of(const checker *c, lin_name name);
 /* A type as text, in scratch memory. */
-const char *type_text(checker *c, const lin_type *type);
-const char *dim_text(checker *c, lin_expr dim);
+const char *lin_type_text(checker *c, const lin_type *type);
+const char *lin_dim_text(checker *c, lin_expr dim);
 
 /* A module's or block's item of that name, marking it used; NULL when there is none. Reports
  * nothing. */
-decl *find_item(checker *c, const scope *s, lin_name name);
+decl *lin_find_item(checker *c, const scope *s, lin_name name);
 /* An item of another module, for `module.item`: E1201 when it lacks the name, E1203 when it is
  * private. */
-decl *find_in_module(checker *c, module_scope *target, const scope *from, ast_ident ident);
+decl *lin_find_in_module(checker *c, module_scope *target, const scope *from, ast_ident ident);
 /* The generic of that name in force, or NULL. */
-const lin_generic *find_generic(const scope *s, lin_name name);
+const lin_generic *lin_find_generic(const scope *s, lin_name name);
 /* E1201 at `ident`, with the nearest of the names in scope. */
-void report_undeclared(checker *c, const scope *s, ast_ident ident);
+void lin_report_undeclared(checker *c, const scope *s, ast_ident ident);
 /* Resolves a declaration now when that is still to be done (E2122 when it is running already). */
-void resolve_decl(checker *c, decl *d);
+void lin_resolve_decl(checker *c, decl *d);
 /* The same; E2122 is reported at `use`. */
-void resolve_decl_at(checker *c, decl *d, lin_span use);
-bool is_prelude_name(const checker *c, lin_name name);
+void lin_resolve_decl_at(checker *c, decl *d, lin_span use);
+bool lin_is_prelude_name(const checker *c, lin_name name);
 /* E1207 for a prelude name, also in body declarations; returns false then. */
-bool check_declarable(checker *c, ast_ident ident);
+bool lin_check_declarable(checker *c, ast_ident ident);
 
 /* A written type of a value (a block is none: E1208). Never NULL: the error type after a report. */
-const lin_type *resolve_type(checker *c, const scope *s, const ast_type *type);
+const lin_type *lin_resolve_type(checker *c, const scope *s, const ast_type *type);
 /* A written dimension (literals, Dim generics, unannotated integer constants, + - * / %, min, max):
  * LIN_EXPR_INVALID after a report (E2123 when it is no compile-time integer, E2205, E2208, E1201).
  * Uses c->solver for divisors. */
-lin_expr resolve_dim(checker *c, const scope *s, const ast_expr *e);
+lin_expr lin_resolve_dim(checker *c, const scope *s, const ast_expr *e);
 /* The value of an unannotated integer constant; E2123 at `use` for any other. */
-lin_expr constant_dim(checker *c, decl *constant, lin_span use);
+lin_expr lin_constant_dim(checker *c, decl *constant, lin_span use);
 /* Pieces of it: a bare name; without the test of the sign; `+ - * / %` of two values written at `e`
  * (E2205, E2123 on overflow); the report for something that is no compile-time integer. */
-lin_expr dim_of_name(checker *c, const scope *s, ast_ident ident);
-lin_expr raw_dim(checker *c, const scope *s, const ast_expr *e);
-lin_expr dim_arithmetic(checker *c, const ast_expr *e, ast_binary_op op, lin_expr left,
-                        lin_expr right);
-lin_expr dim_not_constant(checker *c, lin_span span);
+lin_expr lin_dim_of_name(checker *c, const scope *s, ast_ident ident);
+lin_expr lin_raw_dim(checker *c, const scope *s, const ast_expr *e);
+lin_expr lin_dim_arithmetic(checker *c, const ast_expr *e, ast_binary_op op, lin_expr left,
+                            lin_expr right);
+lin_expr lin_dim_not_constant(checker *c, lin_span span);
 /* `a` or `a.b` to an item; NULL after E1201, E1203, E1208. */
-decl *find_path(checker *c, const scope *s, const ast_path *path);
+decl *lin_find_path(checker *c, const scope *s, const ast_path *path);
 /* A written type, blocks and arrays of them included. */
-const lin_type *resolve_any_type(checker *c, const scope *s, const ast_type *type);
+const lin_type *lin_resolve_any_type(checker *c, const scope *s, const ast_type *type);
 /* The type of a struct's value: fields substituted. */
-const lin_type *struct_type_of(checker *c, const lin_struct *structure,
-                               const lin_generic_arg *args);
+const lin_type *lin_struct_type_of(checker *c, const lin_struct *structure,
+                                   const lin_generic_arg *args);
 /* One argument for `generic`. */
-lin_generic_arg resolve_type_arg(checker *c, const scope *s, const lin_generic *generic,
-                                 const ast_type_arg *written);
+lin_generic_arg lin_resolve_type_arg(checker *c, const scope *s, const lin_generic *generic,
+                                     const ast_type_arg *written);
 /* Written generic arguments against a declaration's list: fills out[0..count) for the written
  * prefix and says how many; wrong kind or too many is E2111, a dtype outside its class E2112. A
  * bare name resolves by what it names. After a report `out` holds something harmless (dimensions:
  * LIN_EXPR_INVALID); c->diagnostics->error_count tells. */
-uint32_t resolve_type_args(checker *c, const scope *s, const lin_generics *generics,
-                           const ast_type_args *args, lin_generic_arg *out);
+uint32_t lin_resolve_type_args(checker *c, const scope *s, const lin_generics *generics,
+                               const ast_type_args *args, lin_generic_arg *out);
 /* Where clauses as constraints; facts of earlier ones are assumed while the later are resolved.
  * Leaves them in c->solver. */
-lin_constraints resolve_where(checker *c, const scope *s, const ast_where *where);
+lin_constraints lin_resolve_where(checker *c, const scope *s, const ast_where *where);
 /* Clears the solver and assumes the constraints of a function and of its block. */
-void assume_constraints(checker *c, const lin_block *block, const lin_function *function);
+void lin_assume_constraints(checker *c, const lin_block *block, const lin_function *function);
 
 /* ---- typing.c
  * -------------------------------------------------------------------------------------------------------
  */
 
 extern const lin_type lin_error_type, lin_unit_type, lin_none_type, lin_string_type;
-const lin_type *scalar_type(checker *c, lin_dtype_term dtype);
-const lin_type *tensor_type(checker *c, const lin_axis *axes, uint32_t count,
-                            lin_dtype_term dtype); /* rank 0: a scalar */
-const lin_type *optional_type(checker *c, const lin_type *inner);
-const lin_type *tuple_type(checker *c, const lin_type *const *parts, uint32_t count);
-const lin_type *dim_type(checker *c, lin_expr value);
-const lin_type *float_type(checker *c, bool known, double value);
-lin_axis axis_of_dim(lin_expr dim);
+const lin_type *lin_scalar_type(checker *c, lin_dtype_term dtype);
+const lin_type *lin_tensor_type(checker *c, const lin_axis *axes, uint32_t count,
+                                lin_dtype_term dtype); /* rank 0: a scalar */
+const lin_type *lin_optional_type(checker *c, const lin_type *inner);
+const lin_type *lin_tuple_type(checker *c, const lin_type *const *parts, uint32_t count);
+const lin_type *lin_dim_type(checker *c, lin_expr value);
+const lin_type *lin_float_type(checker *c, bool known, double value);
+lin_axis lin_axis_of_dim(lin_expr dim);
 
 /* The class a dtype surely has: a generic's bound or a concrete dtype's class. */
-bool dtype_is_numeric(const checker *c, lin_dtype_term dtype);
-bool dtype_is_integer(const checker *c, lin_dtype_term dtype);
-bool dtype_is_float(const checker *c, lin_dtype_term dtype);
-bool dtype_satisfies(const checker *c, lin_dtype_term dtype, lin_dtype_bound bound);
-const char *dtype_text(const checker *c, lin_dtype_term dtype);
+bool lin_dtype_is_numeric(const checker *c, lin_dtype_term dtype);
+bool lin_dtype_is_integer(const checker *c, lin_dtype_term dtype);
+bool lin_dtype_is_float(const checker *c, lin_dtype_term dtype);
+bool lin_dtype_satisfies(const checker *c, lin_dtype_term dtype, lin_dtype_bound bound);
+const char *lin_dtype_text(const checker *c, lin_dtype_term dtype);
 
 /* Provably one type (dimensions by the solver). */
-bool types_equal(checker *c, const lin_type *a, const lin_type *b);
+bool lin_types_equal(checker *c, const lin_type *a, const lin_type *b);
 /* Structurally one type: the same expressions, no proofs. */
-bool types_identical(const lin_type *a, const lin_type *b);
+bool lin_types_identical(const lin_type *a, const lin_type *b);
 /* False after E1101 at `span`: `type` has more parts than a type may (they double with each tuple
  * of tuples). To be asked wherever a body makes a tuple. */
-bool check_type_size(checker *c, lin_span span, const lin_type *type);
+bool lin_check_type_size(checker *c, lin_span span, const lin_type *type);
 /* The product of the axes. */
-lin_expr element_count(checker *c, const lin_axis *axes, uint32_t count);
+lin_expr lin_element_count(checker *c, const lin_axis *axes, uint32_t count);
 
 /* `type` with generics replaced. `set` tells which generics are bound: NULL, all. Chains: pass the
  * block's substitution and the function's together. */
@@ -265,21 +265,21 @@ typedef struct subst {
     bool *bound;              /* NULL: all bound */
     const struct subst *next; /* another list of generics, replaced in the same pass */
 } subst;
-const lin_type *substitute_type(checker *c, const subst *s, const lin_type *type);
-lin_expr substitute_dim(checker *c, const subst *s, lin_expr dim); /* unbound generics stay */
-lin_dtype_term substitute_dtype(const subst *s, lin_dtype_term dtype);
+const lin_type *lin_substitute_type(checker *c, const subst *s, const lin_type *type);
+lin_expr lin_substitute_dim(checker *c, const subst *s, lin_expr dim); /* unbound generics stay */
+lin_dtype_term lin_substitute_dtype(const subst *s, lin_dtype_term dtype);
 /* Axes with packs spliced in; generic arguments; how many of them a nominal type has. */
-const lin_axis *substitute_axes(checker *c, const subst *s, const lin_axis *axes, uint32_t count,
-                                uint32_t *out_count);
-const lin_generic_arg *substitute_args(checker *c, const subst *s, const lin_generic_arg *args,
-                                       uint32_t count);
-uint32_t generic_count(const lin_type *type);
+const lin_axis *lin_substitute_axes(checker *c, const subst *s, const lin_axis *axes,
+                                    uint32_t count, uint32_t *out_count);
+const lin_generic_arg *lin_substitute_args(checker *c, const subst *s, const lin_generic_arg *args,
+                                           uint32_t count);
+uint32_t lin_generic_count(const lin_type *type);
 /* The members' types of a block value or a struct value in terms of the place that holds it. */
-const lin_type *member_type(checker *c, const lin_type *block_value, const lin_member *member);
+const lin_type *lin_member_type(checker *c, const lin_type *block_value, const lin_member *member);
 
 /*
- * Inference at a call (language.md 7.3). `call` collects; unify_arg reports nothing and says what
- * went wrong, so that the caller can word the error at the argument.
+ * Inference at a call (language.md 7.3). `call` collects; lin_unify_arg reports nothing and says
+ * what went wrong, so that the caller can word the error at the argument.
  */
 typedef enum unify_result {
     UNIFY_OK,
@@ -296,26 +296,27 @@ typedef struct inference {
                   own.bound[i] = true before the first unify_arg. own.next is &outer */
     subst outer; /* the receiver block's, all bound; generics NULL when there is none */
     LIN_LIST(deferred_dim) deferred;
-} inference; /* stays where inference_begin filled it */
+} inference; /* stays where lin_inference_begin filled it */
 /* `receiver`: a block value, or NULL (also for a method of the running block itself). */
-void inference_begin(checker *c, inference *call, const lin_generics *generics,
-                     const lin_type *receiver);
+void lin_inference_begin(checker *c, inference *call, const lin_generics *generics,
+                         const lin_type *receiver);
 /* A literal (DIM, FLOAT) for a scalar parameter is UNIFY_OK: coercing it to the substituted
  * parameter type afterwards is the caller's. */
-unify_result unify_arg(checker *c, inference *call, const lin_type *parameter,
-                       const lin_type *argument, lin_span span);
+unify_result lin_unify_arg(checker *c, inference *call, const lin_type *parameter,
+                           const lin_type *argument, lin_span span);
 /* Defaults, E2110, deferred dimensions (E2202), dtype classes (E2112), where clauses (E2206). False
  * after a report. */
-bool inference_finish(checker *c, inference *call, const lin_constraints *constraints,
-                      lin_span call_span, const char *callee_name);
+bool lin_inference_finish(checker *c, inference *call, const lin_constraints *constraints,
+                          lin_span call_span, const char *callee_name);
 
 /* Every `where` of `constraints` under `s` proven, else E2206 at `span`. */
-bool prove_constraints(checker *c, const subst *s, const lin_constraints *constraints,
-                       lin_span span, const char *what);
+bool lin_prove_constraints(checker *c, const subst *s, const lin_constraints *constraints,
+                           lin_span span, const char *what);
 
 /* E2112 at `span` when `dtype` is outside the class of `generic`. */
-bool check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_term dtype, lin_span span);
-const char *bound_text(lin_dtype_bound bound); /* "Float" */
+bool lin_check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_term dtype,
+                           lin_span span);
+const char *lin_bound_text(lin_dtype_bound bound); /* "Float" */
 
 /* ---- callgraph.c
  * ----------------------------------------------------------------------------------------------------

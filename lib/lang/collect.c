@@ -42,9 +42,9 @@ static lin_function *new_function(checker *c, decl *d)
     f->index = c->next_function++;
     f->result = &lin_unit_type;
     f->qualified = d->owner != NULL
-                       ? lin_arena_format(c->arena, "%s::%s.%s", module, text_of(c, d->owner->name),
-                                          text_of(c, d->name))
-                       : lin_arena_format(c->arena, "%s::%s", module, text_of(c, d->name));
+                       ? lin_arena_format(c->arena, "%s::%s.%s", module,
+                                          lin_text_of(c, d->owner->name), lin_text_of(c, d->name))
+                       : lin_arena_format(c->arena, "%s::%s", module, lin_text_of(c, d->name));
     LIN_PUSH(c->scratch, &c->functions, d);
     return f;
 }
@@ -78,17 +78,17 @@ static lin_enum *new_enum(checker *c, const decl *d)
 static void report_duplicate(checker *c, const char *code, ast_ident ident, lin_span older)
 {
     lin_diagnostic *d =
-        report(c, ident.span, code, "`%s` is declared twice", text_of(c, ident.name));
+        lin_report(c, ident.span, code, "`%s` is declared twice", lin_text_of(c, ident.name));
     lin_diagnostic_place(c->diagnostics, d, c->sources.items[older.source], older, "first here");
 }
 
 /* Puts a declaration under its name; a name that is taken or reserved stays without it. */
 static void bind(checker *c, binding_list *names, decl *d, ast_ident ident, bool is_import)
 {
-    if (ident.name == 0 || !check_declarable(c, ident))
+    if (ident.name == 0 || !lin_check_declarable(c, ident))
         return;
     const binding b = { .name = ident.name, .decl = d, .span = ident.span, .is_import = is_import };
-    const binding *older = binding_add(c->scratch, names, b);
+    const binding *older = lin_binding_add(c->scratch, names, b);
     if (older != NULL)
         report_duplicate(c, "E1204", ident, older->span);
 }
@@ -197,7 +197,7 @@ void lin_resolve_imports(checker *c, module_scope *m)
             import_module(c, m, use, target);
         for (uint32_t k = 0; k < use->import_count && !use->whole_module; k++) {
             const ast_import *import = &use->imports[k];
-            decl *d = find_in_module(c, target, &here, import->item);
+            decl *d = lin_find_in_module(c, target, &here, import->item);
             if (d != NULL)
                 bind(c, &m->names, d, import->alias, true);
         }

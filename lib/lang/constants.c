@@ -16,35 +16,35 @@ static const lin_type *constant_expr(checker *c, const scope *s, const ast_expr 
 static const lin_type *error_at(checker *c, const ast_expr *e, const char *code,
                                 const char *message)
 {
-    report(c, e->span, code, "%s", message);
+    lin_report(c, e->span, code, "%s", message);
     return &lin_error_type;
 }
 
 static const lin_type *dim_or_error(checker *c, lin_expr value)
 {
-    return value == LIN_EXPR_INVALID ? &lin_error_type : dim_type(c, value);
+    return value == LIN_EXPR_INVALID ? &lin_error_type : lin_dim_type(c, value);
 }
 
 static const lin_type *type_of_constant(checker *c, decl *d, ast_ident ident)
 {
     if (d->kind != LIN_DECL_CONST) {
-        report(c, ident.span, "E1208", "`%s` is no constant", text_of(c, ident.name));
+        lin_report(c, ident.span, "E1208", "`%s` is no constant", lin_text_of(c, ident.name));
         return &lin_error_type;
     }
-    resolve_decl_at(c, d, ident.span);
+    lin_resolve_decl_at(c, d, ident.span);
     return d->state == LIN_DECL_DONE ? d->constant.type : &lin_error_type;
 }
 
 static const lin_type *constant_name(checker *c, const scope *s, const ast_expr *e)
 {
     const ast_ident ident = e->as.name;
-    if (find_generic(s, ident.name) != NULL)
-        return dim_or_error(c, dim_of_name(c, s, ident));
-    decl *d = find_item(c, s, ident.name);
+    if (lin_find_generic(s, ident.name) != NULL)
+        return dim_or_error(c, lin_dim_of_name(c, s, ident));
+    decl *d = lin_find_item(c, s, ident.name);
     if (d != NULL)
         return type_of_constant(c, d, ident);
     if (ident.name != 0)
-        report_undeclared(c, s, ident);
+        lin_report_undeclared(c, s, ident);
     return &lin_error_type;
 }
 
@@ -53,12 +53,12 @@ static decl *base_decl(checker *c, const scope *s, const ast_expr *base)
 {
     if (base->kind == AST_NAME) {
         const ast_path path = { .parts = &base->as.name, .count = 1, .span = base->span };
-        return base->as.name.name == 0 ? NULL : find_path(c, s, &path);
+        return base->as.name.name == 0 ? NULL : lin_find_path(c, s, &path);
     }
     if (base->kind == AST_MEMBER && base->as.member.base->kind == AST_NAME) {
         const ast_ident parts[] = { base->as.member.base->as.name, base->as.member.member };
         const ast_path path = { .parts = parts, .count = 2, .span = base->span };
-        return find_path(c, s, &path);
+        return lin_find_path(c, s, &path);
     }
     return NULL;
 }
@@ -67,12 +67,12 @@ static const lin_type *enum_value(checker *c, decl *d, const ast_expr *e)
 {
     uint32_t variant;
     const ast_ident member = e->as.member.member;
-    resolve_decl_at(c, d, e->span);
+    lin_resolve_decl_at(c, d, e->span);
     if (member.name == 0)
         return &lin_error_type;
-    if (!variant_of(d->enumeration, member.name, &variant)) {
-        report(c, member.span, "E2107", "`%s` has no variant `%s`", text_of(c, d->name),
-               text_of(c, member.name));
+    if (!lin_variant_of(d->enumeration, member.name, &variant)) {
+        lin_report(c, member.span, "E2107", "`%s` has no variant `%s`", lin_text_of(c, d->name),
+                   lin_text_of(c, member.name));
         return &lin_error_type;
     }
     if (d->enumeration->generics.count > 0)
@@ -93,7 +93,7 @@ static const lin_type *constant_member(checker *c, const scope *s, const ast_exp
         return enum_value(c, d, e);
     if (d->kind != LIN_DECL_MODULE)
         return error_at(c, e, "E1208", "this is no constant");
-    decl *item = find_in_module(c, d->target, s, e->as.member.member);
+    decl *item = lin_find_in_module(c, d->target, s, e->as.member.member);
     return item == NULL ? &lin_error_type : type_of_constant(c, item, e->as.member.member);
 }
 
@@ -102,7 +102,7 @@ static const lin_type *constant_member(checker *c, const scope *s, const ast_exp
 static bool is_numeric(const checker *c, const lin_type *type)
 {
     return type->kind == LIN_TYPE_DIM || type->kind == LIN_TYPE_FLOAT ||
-           (type->kind == LIN_TYPE_SCALAR && dtype_is_numeric(c, type->dtype));
+           (type->kind == LIN_TYPE_SCALAR && lin_dtype_is_numeric(c, type->dtype));
 }
 
 static bool float_value(const checker *c, const lin_type *type, double *out)
@@ -125,16 +125,16 @@ static const lin_type *float_arithmetic(checker *c, ast_binary_op op, const lin_
     bool known = float_value(c, a, &x) && float_value(c, b, &y);
     switch (op) {
     case AST_ADD:
-        return float_type(c, known, x + y);
+        return lin_float_type(c, known, x + y);
     case AST_SUB:
-        return float_type(c, known, x - y);
+        return lin_float_type(c, known, x - y);
     case AST_MUL:
-        return float_type(c, known, x * y);
+        return lin_float_type(c, known, x * y);
     case AST_DIV:
         known = known && (y < 0.0 || y > 0.0);
-        return float_type(c, known, known ? x / y : 0.0);
+        return lin_float_type(c, known, known ? x / y : 0.0);
     default:
-        return float_type(c, false, 0.0);
+        return lin_float_type(c, false, 0.0);
     }
 }
 
@@ -144,7 +144,7 @@ static const lin_type *arithmetic(checker *c, const ast_expr *e, const lin_type 
     if (!is_numeric(c, a) || !is_numeric(c, b))
         return error_at(c, e, "E2104", "arithmetic needs numbers");
     if (a->kind == LIN_TYPE_DIM && b->kind == LIN_TYPE_DIM)
-        return dim_or_error(c, dim_arithmetic(c, e, e->as.binary.op, a->dim, b->dim));
+        return dim_or_error(c, lin_dim_arithmetic(c, e, e->as.binary.op, a->dim, b->dim));
     if (a->kind == LIN_TYPE_SCALAR && b->kind == LIN_TYPE_SCALAR && a->dtype != b->dtype)
         return error_at(c, e, "E2103", "the dtypes of the operands differ");
     if (a->kind == LIN_TYPE_SCALAR || b->kind == LIN_TYPE_SCALAR)
@@ -162,12 +162,12 @@ static const lin_type *bitwise(checker *c, const ast_expr *e, const lin_type *a,
         return error_at(c, e, "E2104", "bitwise operators need integers of one dtype");
     if (!lin_expr_is_int(c->program->dims, a->dim, &x) ||
         !lin_expr_is_int(c->program->dims, b->dim, &y))
-        return dim_or_error(c, dim_not_constant(c, e->span));
+        return dim_or_error(c, lin_dim_not_constant(c, e->span));
     uint64_t left = (uint64_t)x, right = (uint64_t)y;
     uint64_t bits = e->as.binary.op == AST_BITAND  ? left & right
                     : e->as.binary.op == AST_BITOR ? left | right
                                                    : left ^ right;
-    return dim_type(c, lin_expr_int(c->program->dims, (int64_t)bits));
+    return lin_dim_type(c, lin_expr_int(c->program->dims, (int64_t)bits));
 }
 
 static const lin_type *constant_binary(checker *c, const scope *s, const ast_expr *e)
@@ -188,7 +188,7 @@ static const lin_type *constant_binary(checker *c, const scope *s, const ast_exp
     case AST_BITXOR:
         return bitwise(c, e, a, b);
     default:
-        return scalar_type(c, LIN_DTYPE_BOOL);
+        return lin_scalar_type(c, LIN_DTYPE_BOOL);
     }
 }
 
@@ -207,29 +207,29 @@ static const lin_type *constant_unary(checker *c, const scope *s, const ast_expr
     if (e->as.unary.op == AST_PLUS || operand->kind == LIN_TYPE_SCALAR)
         return operand;
     if (operand->kind == LIN_TYPE_FLOAT)
-        return float_type(c, operand->has_number, -operand->number);
+        return lin_float_type(c, operand->has_number, -operand->number);
     lin_expr zero = lin_expr_int(c->program->dims, 0);
-    return dim_or_error(c, dim_arithmetic(c, e, AST_SUB, zero, operand->dim));
+    return dim_or_error(c, lin_dim_arithmetic(c, e, AST_SUB, zero, operand->dim));
 }
 
 /* `min` and `max` of compile-time integers, `cast<T>`; other calls are their uses' matter. */
 static const lin_type *constant_call(checker *c, const scope *s, const ast_expr *e)
 {
     const ast_expr *callee = e->as.call.callee;
-    const char *name = callee->kind == AST_NAME ? text_of(c, callee->as.name.name) : "";
+    const char *name = callee->kind == AST_NAME ? lin_text_of(c, callee->as.name.name) : "";
     if (strcmp(name, "cast") == 0 && e->as.call.type_args.count == 1 &&
         e->as.call.type_args.items[0].type != NULL)
-        return resolve_type(c, s, e->as.call.type_args.items[0].type);
+        return lin_resolve_type(c, s, e->as.call.type_args.items[0].type);
     if ((strcmp(name, "min") == 0 || strcmp(name, "max") == 0) && e->as.call.arg_count == 2) {
         const lin_type *a = constant_expr(c, s, e->as.call.args[0].value);
         const lin_type *b = constant_expr(c, s, e->as.call.args[1].value);
         if (a->kind == LIN_TYPE_DIM && b->kind == LIN_TYPE_DIM)
-            return dim_or_error(c, raw_dim(c, s, e));
+            return dim_or_error(c, lin_raw_dim(c, s, e));
         return a->kind == LIN_TYPE_SCALAR ? a : b->kind == LIN_TYPE_SCALAR ? b : &lin_error_type;
     }
-    if (callee->kind == AST_NAME && find_item(c, s, callee->as.name.name) == NULL &&
-        !is_prelude_name(c, callee->as.name.name))
-        report_undeclared(c, s, callee->as.name);
+    if (callee->kind == AST_NAME && lin_find_item(c, s, callee->as.name.name) == NULL &&
+        !lin_is_prelude_name(c, callee->as.name.name))
+        lin_report_undeclared(c, s, callee->as.name);
     return &lin_error_type;
 }
 
@@ -237,12 +237,12 @@ static const lin_type *constant_expr(checker *c, const scope *s, const ast_expr 
 {
     switch (e->kind) {
     case AST_INT:
-        return dim_or_error(c, raw_dim(c, s, e));
+        return dim_or_error(c, lin_raw_dim(c, s, e));
     case AST_FLOAT:
-        return float_type(c, true, e->as.number);
+        return lin_float_type(c, true, e->as.number);
     case AST_TRUE:
     case AST_FALSE:
-        return scalar_type(c, LIN_DTYPE_BOOL);
+        return lin_scalar_type(c, LIN_DTYPE_BOOL);
     case AST_STRING:
         return error_at(c, e, "E2104", "a string is no value");
     case AST_NONE:
@@ -308,8 +308,8 @@ static bool adopts(const checker *c, const lin_type *annotation, const lin_type 
 {
     if (annotation->kind != LIN_TYPE_SCALAR)
         return false;
-    return value->kind == LIN_TYPE_DIM ? dtype_is_numeric(c, annotation->dtype)
-                                       : dtype_is_float(c, annotation->dtype);
+    return value->kind == LIN_TYPE_DIM ? lin_dtype_is_numeric(c, annotation->dtype)
+                                       : lin_dtype_is_float(c, annotation->dtype);
 }
 
 static void check_annotation(checker *c, const ast_expr *e, const lin_type *annotation,
@@ -318,11 +318,12 @@ static void check_annotation(checker *c, const ast_expr *e, const lin_type *anno
     if (value->kind == LIN_TYPE_ERROR || annotation->kind == LIN_TYPE_ERROR)
         return;
     bool literal = value->kind == LIN_TYPE_DIM || value->kind == LIN_TYPE_FLOAT;
-    if (literal ? !adopts(c, annotation, value) : !types_equal(c, annotation, value))
-        report(c, e->span, "E2101", "expected `%s`, found %s", type_text(c, annotation),
-               type_text(c, value));
+    if (literal ? !adopts(c, annotation, value) : !lin_types_equal(c, annotation, value))
+        lin_report(c, e->span, "E2101", "expected `%s`, found %s", lin_type_text(c, annotation),
+                   lin_type_text(c, value));
     else if (literal && !literal_fits(c, annotation, value))
-        report(c, e->span, "E2105", "this value does not fit in `%s`", type_text(c, annotation));
+        lin_report(c, e->span, "E2105", "this value does not fit in `%s`",
+                   lin_type_text(c, annotation));
 }
 
 /* True when the parser reported something in the arithmetic of `e`. */
@@ -342,17 +343,17 @@ static bool is_broken(const ast_expr *e)
     }
 }
 
-void resolve_constant(checker *c, decl *d)
+void lin_resolve_constant(checker *c, decl *d)
 {
-    const scope s = scope_of(d);
+    const scope s = lin_scope_of(d);
     const lin_type *annotation = NULL;
     if (d->item->type != NULL) {
-        annotation = resolve_type(c, &s, d->item->type);
+        annotation = lin_resolve_type(c, &s, d->item->type);
         if (annotation->kind != LIN_TYPE_SCALAR && annotation->kind != LIN_TYPE_ENUM &&
             annotation->kind != LIN_TYPE_ERROR) {
-            report(c, d->item->type->span, "E2101",
-                   "a constant is a scalar or a value of an enum, not `%s`",
-                   type_text(c, annotation));
+            lin_report(c, d->item->type->span, "E2101",
+                       "a constant is a scalar or a value of an enum, not `%s`",
+                       lin_type_text(c, annotation));
             annotation = &lin_error_type;
         }
     }
@@ -365,21 +366,22 @@ void resolve_constant(checker *c, decl *d)
     }
     if (value->kind == LIN_TYPE_ERROR && errors == c->diagnostics->error_count &&
         !is_broken(d->item->value))
-        report(c, d->item->value->span, "E2123",
-               "a constant without a type is a compile-time integer");
+        lin_report(c, d->item->value->span, "E2123",
+                   "a constant without a type is a compile-time integer");
     d->constant.type = value;
 }
 
-lin_expr constant_dim(checker *c, decl *constant, lin_span use)
+lin_expr lin_constant_dim(checker *c, decl *constant, lin_span use)
 {
-    resolve_decl_at(c, constant, use);
+    lin_resolve_decl_at(c, constant, use);
     if (constant->state != LIN_DECL_DONE || constant->constant.type->kind == LIN_TYPE_ERROR)
         return LIN_EXPR_INVALID;
     if (constant->constant.type->kind == LIN_TYPE_DIM)
         return constant->constant.type->dim;
-    lin_diagnostic *d =
-        report(c, use, "E2123", "`%s` is no compile-time integer", text_of(c, constant->name));
+    lin_diagnostic *d = lin_report(c, use, "E2123", "`%s` is no compile-time integer",
+                                   lin_text_of(c, constant->name));
     if (constant->item->type != NULL)
-        help(c, d, "declare it without a type: `const %s = ...`", text_of(c, constant->name));
+        lin_help(c, d, "declare it without a type: `const %s = ...`",
+                 lin_text_of(c, constant->name));
     return LIN_EXPR_INVALID;
 }

@@ -20,11 +20,11 @@ static void declare_once(checker *c, binding_list *seen, ast_ident ident, const 
     if (ident.name == 0)
         return;
     const binding b = { .name = ident.name, .span = ident.span };
-    const binding *older = binding_add(c->scratch, seen, b);
+    const binding *older = lin_binding_add(c->scratch, seen, b);
     if (older == NULL)
         return;
-    lin_diagnostic *d =
-        report(c, ident.span, "E1205", "%s `%s` is declared twice", what, text_of(c, ident.name));
+    lin_diagnostic *d = lin_report(c, ident.span, "E1205", "%s `%s` is declared twice", what,
+                                   lin_text_of(c, ident.name));
     lin_diagnostic_place(c->diagnostics, d, c->sources.items[older->span.source], older->span,
                          "first here");
 }
@@ -60,9 +60,9 @@ static void check_star(checker *c, const ast_generic *written)
     bool is_shape = written->kind == AST_SHAPE_KIND;
     if (written->starred == is_shape || written->ident.name == 0)
         return;
-    report(c, written->ident.span, "E1101",
-           is_shape ? "the shape pack `%s` is written `*%s`" : "`%s` is no shape pack: no star",
-           text_of(c, written->ident.name), text_of(c, written->ident.name));
+    lin_report(c, written->ident.span, "E1101",
+               is_shape ? "the shape pack `%s` is written `*%s`" : "`%s` is no shape pack: no star",
+               lin_text_of(c, written->ident.name), lin_text_of(c, written->ident.name));
 }
 
 static void note_symbol(checker *c, const lin_generic *generic)
@@ -79,8 +79,8 @@ static void declare_generics(checker *c, const scope *s, const ast_generics *wri
     uint32_t count = written->count;
     binding_list seen = { 0 };
     if (count > MAX_GENERICS) {
-        report(c, written->items[MAX_GENERICS].ident.span, "E1101",
-               "more than %d generics in one declaration", MAX_GENERICS);
+        lin_report(c, written->items[MAX_GENERICS].ident.span, "E1101",
+                   "more than %d generics in one declaration", MAX_GENERICS);
         count = MAX_GENERICS;
     }
     lin_generic *items = LIN_NEW_ARRAY(c->arena, lin_generic, count);
@@ -88,16 +88,16 @@ static void declare_generics(checker *c, const scope *s, const ast_generics *wri
     for (uint32_t i = 0; i < count; i++) {
         const ast_generic *g = &written->items[i];
         check_star(c, g);
-        if (check_declarable(c, g->ident))
+        if (lin_check_declarable(c, g->ident))
             declare_once(c, &seen, g->ident, "generic");
         items[i].name = g->ident.name;
         items[i].span = g->ident.span;
         items[i].kind = generic_kind(g->kind);
         items[i].bound = dtype_bound(g->kind);
-        items[i].symbol = lin_expr_new_symbol(c->program->dims, text_of(c, g->ident.name));
+        items[i].symbol = lin_expr_new_symbol(c->program->dims, lin_text_of(c, g->ident.name));
         note_symbol(c, &items[i]);
         if (g->has_default) {
-            items[i].default_arg = resolve_type_arg(c, s, &items[i], &g->default_arg);
+            items[i].default_arg = lin_resolve_type_arg(c, s, &items[i], &g->default_arg);
             items[i].has_default = true;
         }
         out->count = i + 1;
@@ -108,7 +108,7 @@ static void declare_generics(checker *c, const scope *s, const ast_generics *wri
 
 static void resolve_struct(checker *c, decl *d)
 {
-    const scope s = scope_of(d);
+    const scope s = lin_scope_of(d);
     lin_struct *structure = d->structure;
     binding_list seen = { 0 };
     declare_generics(c, &s, &d->item->generics, &structure->generics);
@@ -117,7 +117,7 @@ static void resolve_struct(checker *c, decl *d)
         const ast_param *written = &d->item->params[i];
         declare_once(c, &seen, written->ident, "field");
         fields[i].name = written->ident.name;
-        fields[i].type = resolve_type(c, &s, written->type);
+        fields[i].type = lin_resolve_type(c, &s, written->type);
     }
     structure->fields = fields;
     structure->field_count = d->item->param_count;
@@ -125,7 +125,7 @@ static void resolve_struct(checker *c, decl *d)
 
 static void resolve_enum(checker *c, decl *d)
 {
-    const scope s = scope_of(d);
+    const scope s = lin_scope_of(d);
     binding_list seen = { 0 };
     declare_generics(c, &s, &d->item->generics, &d->enumeration->generics);
     lin_name *variants = LIN_NEW_ARRAY(c->arena, lin_name, d->item->variant_count);
@@ -137,7 +137,7 @@ static void resolve_enum(checker *c, decl *d)
     d->enumeration->variant_count = d->item->variant_count;
 }
 
-bool variant_of(const lin_enum *enumeration, lin_name name, uint32_t *out_variant)
+bool lin_variant_of(const lin_enum *enumeration, lin_name name, uint32_t *out_variant)
 {
     for (uint32_t i = 0; i < enumeration->variant_count; i++)
         if (enumeration->variants[i] == name) {
@@ -149,9 +149,9 @@ bool variant_of(const lin_enum *enumeration, lin_name name, uint32_t *out_varian
 
 static void resolve_alias(checker *c, decl *d)
 {
-    const scope s = scope_of(d);
+    const scope s = lin_scope_of(d);
     declare_generics(c, &s, &d->item->generics, &d->alias.generics);
-    d->alias.type = resolve_any_type(c, &s, d->item->type);
+    d->alias.type = lin_resolve_any_type(c, &s, d->item->type);
 }
 
 /* ---- blocks ---- */
@@ -188,9 +188,10 @@ static void report_member_type(checker *c, const ast_member *written, const lin_
 {
     static const char *const wanted[] = { "a tensor or an optional tensor", "a tensor", "a tensor",
                                           "a block, an array of blocks or an optional block" };
-    lin_diagnostic *d = report(c, written->type->span, "E4101", "a `%s` cannot have the type `%s`",
-                               member_word(written->kind), type_text(c, type));
-    note(c, d, "it holds %s", wanted[written->kind]);
+    lin_diagnostic *d =
+        lin_report(c, written->type->span, "E4101", "a `%s` cannot have the type `%s`",
+                   member_word(written->kind), lin_type_text(c, type));
+    lin_note(c, d, "it holds %s", wanted[written->kind]);
 }
 
 /* `= none` belongs to an optional member and to no other. */
@@ -202,16 +203,17 @@ static void check_member_default(checker *c, const ast_member *written, const li
     if (value != NULL && value->kind != AST_NONE) {
         if (value->kind == AST_ERROR)
             return;
-        lin_diagnostic *d = report(c, value->span, "E4102", "a `%s` has no value in source", word);
-        note(c, d, "its value comes from the checkpoint; only `= none` may stand here");
+        lin_diagnostic *d =
+            lin_report(c, value->span, "E4102", "a `%s` has no value in source", word);
+        lin_note(c, d, "its value comes from the checkpoint; only `= none` may stand here");
     } else if (value != NULL && !optional) {
-        lin_diagnostic *d = report(c, written->type->span, "E4101",
-                                   "a `%s` with `= none` has an optional type", word);
-        help(c, d, "write `%s?`", type_text(c, type));
+        lin_diagnostic *d = lin_report(c, written->type->span, "E4101",
+                                       "a `%s` with `= none` has an optional type", word);
+        lin_help(c, d, "write `%s?`", lin_type_text(c, type));
     } else if (value == NULL && optional) {
         lin_diagnostic *d =
-            report(c, written->type->span, "E4101", "an optional `%s` ends in `= none`", word);
-        help(c, d, "add `= none` after the type");
+            lin_report(c, written->type->span, "E4101", "an optional `%s` ends in `= none`", word);
+        lin_help(c, d, "add `= none` after the type");
     }
 }
 
@@ -224,13 +226,13 @@ static void prove_instance(checker *c, const ast_member *written, const lin_type
         return;
     const subst s = { .generics = &type->block->generics,
                       .items = (lin_generic_arg *)(uintptr_t)type->args };
-    prove_constraints(c, &s, &type->block->constraints, written->type->span,
-                      text_of(c, type->block->name));
+    lin_prove_constraints(c, &s, &type->block->constraints, written->type->span,
+                          lin_text_of(c, type->block->name));
 }
 
 static const lin_type *resolve_member(checker *c, const scope *s, const ast_member *written)
 {
-    const lin_type *type = resolve_any_type(c, s, written->type);
+    const lin_type *type = lin_resolve_any_type(c, s, written->type);
     if (type->kind == LIN_TYPE_ERROR)
         return type;
     if (!member_allows(written->kind, type)) {
@@ -245,25 +247,25 @@ static const lin_type *resolve_member(checker *c, const scope *s, const ast_memb
 
 static void check_member_name(checker *c, const decl *d, binding_list *seen, ast_ident ident)
 {
-    if (!check_declarable(c, ident))
+    if (!lin_check_declarable(c, ident))
         return;
     declare_once(c, seen, ident, "member");
-    const binding *item = binding_find(&d->inner, ident.name);
+    const binding *item = lin_binding_find(&d->inner, ident.name);
     if (ident.name == 0 || item == NULL)
         return;
-    lin_diagnostic *diagnostic =
-        report(c, ident.span, "E1205", "`%s` is a member and an item", text_of(c, ident.name));
+    lin_diagnostic *diagnostic = lin_report(c, ident.span, "E1205", "`%s` is a member and an item",
+                                            lin_text_of(c, ident.name));
     lin_diagnostic_place(c->diagnostics, diagnostic, c->sources.items[item->span.source],
                          item->span, "the item");
 }
 
 static void resolve_block(checker *c, decl *d)
 {
-    const scope s = scope_of(d);
+    const scope s = lin_scope_of(d);
     lin_block *block = d->block;
     binding_list seen = { 0 };
     declare_generics(c, &s, &d->item->generics, &block->generics);
-    block->constraints = resolve_where(c, &s, &d->item->where);
+    block->constraints = lin_resolve_where(c, &s, &d->item->where);
     lin_member *members = LIN_NEW_ARRAY(c->arena, lin_member, d->item->member_count);
     for (uint32_t i = 0; i < d->item->member_count; i++) {
         const ast_member *written = &d->item->members[i];
@@ -286,8 +288,8 @@ static local_kind signature_local(const void *user, lin_name name, lin_expr *out
 {
     const decl *d = user;
     (void)out_dim;
-    const scope s = scope_of(d);
-    if (find_generic(&s, name) != NULL)
+    const scope s = lin_scope_of(d);
+    if (lin_find_generic(&s, name) != NULL)
         return LOCAL_NONE;
     for (uint32_t i = 0; i < d->item->param_count; i++)
         if (d->item->params[i].ident.name == name)
@@ -300,18 +302,18 @@ static void resolve_params(checker *c, const scope *s, decl *d)
     binding_list seen = { 0 };
     uint32_t count = d->item->param_count;
     if (count > MAX_PARAMS) {
-        report(c, d->item->params[MAX_PARAMS].ident.span, "E1101",
-               "more than %d parameters in one declaration", MAX_PARAMS);
+        lin_report(c, d->item->params[MAX_PARAMS].ident.span, "E1101",
+                   "more than %d parameters in one declaration", MAX_PARAMS);
         count = MAX_PARAMS;
     }
     lin_param *params = LIN_NEW_ARRAY(c->arena, lin_param, count);
     for (uint32_t i = 0; i < count; i++) {
         const ast_param *written = &d->item->params[i];
-        if (check_declarable(c, written->ident))
+        if (lin_check_declarable(c, written->ident))
             declare_once(c, &seen, written->ident, "parameter");
         params[i] = (lin_param){ .name = written->ident.name,
                                  .span = written->ident.span,
-                                 .type = resolve_type(c, s, written->type),
+                                 .type = lin_resolve_type(c, s, written->type),
                                  .has_default = written->default_value != NULL };
     }
     d->function->params = params;
@@ -320,7 +322,7 @@ static void resolve_params(checker *c, const scope *s, decl *d)
 
 static bool is_float_tensor(const checker *c, const lin_type *type)
 {
-    return type->kind == LIN_TYPE_TENSOR && dtype_is_float(c, type->dtype);
+    return type->kind == LIN_TYPE_TENSOR && lin_dtype_is_float(c, type->dtype);
 }
 
 /* language.md 8.2; the clause itself is not looked at. */
@@ -342,19 +344,19 @@ static void check_grad(checker *c, const decl *d)
     if (f->kind != LIN_FUNCTION_OP)
         why = "only an op has a `grad` clause";
     if (why != NULL)
-        report(c, d->item->grad.span, "E2190", "%s", why);
+        lin_report(c, d->item->grad.span, "E2190", "%s", why);
 }
 
 static void resolve_function(checker *c, decl *d)
 {
-    scope s = scope_of(d);
+    scope s = lin_scope_of(d);
     s.local = signature_local;
     s.local_user = d;
     declare_generics(c, &s, &d->item->generics, &d->function->generics);
-    d->function->constraints = resolve_where(c, &s, &d->item->where);
+    d->function->constraints = lin_resolve_where(c, &s, &d->item->where);
     resolve_params(c, &s, d);
     if (d->item->type != NULL)
-        d->function->result = resolve_type(c, &s, d->item->type);
+        d->function->result = lin_resolve_type(c, &s, d->item->type);
     if (d->item->grad.present)
         check_grad(c, d);
 }
@@ -365,7 +367,7 @@ static void resolve_by_kind(checker *c, decl *d)
 {
     switch (d->kind) {
     case LIN_DECL_CONST:
-        resolve_constant(c, d);
+        lin_resolve_constant(c, d);
         break;
     case LIN_DECL_ALIAS:
         resolve_alias(c, d);
@@ -399,23 +401,23 @@ static lin_solver *solver_at(checker *c, uint32_t depth)
     return c->solvers.items[depth];
 }
 
-void resolve_decl_at(checker *c, decl *d, lin_span use)
+void lin_resolve_decl_at(checker *c, decl *d, lin_span use)
 {
     if (d->state == LIN_DECL_DONE)
         return;
     if (d->state == LIN_DECL_RUNNING) {
-        report(c, use, "E2122", "`%s` is declared in terms of itself", text_of(c, d->name));
+        lin_report(c, use, "E2122", "`%s` is declared in terms of itself", lin_text_of(c, d->name));
         return;
     }
     if (c->depth == MAX_DEPTH) {
-        report(c, use, "E1101", "too deeply nested: more than %d declarations in terms of another",
-               MAX_DEPTH);
+        lin_report(c, use, "E1101",
+                   "too deeply nested: more than %d declarations in terms of another", MAX_DEPTH);
         return;
     }
     lin_solver *outer = c->solver;
     c->solver = solver_at(c, c->depth++);
     if (d->owner != NULL)
-        assume_constraints(c, d->owner->block, NULL);
+        lin_assume_constraints(c, d->owner->block, NULL);
     d->state = LIN_DECL_RUNNING;
     resolve_by_kind(c, d);
     d->state = LIN_DECL_DONE;
@@ -423,14 +425,14 @@ void resolve_decl_at(checker *c, decl *d, lin_span use)
     c->solver = outer;
 }
 
-void resolve_decl(checker *c, decl *d)
+void lin_resolve_decl(checker *c, decl *d)
 {
-    resolve_decl_at(c, d, d->span);
+    lin_resolve_decl_at(c, d, d->span);
 }
 
 /* A block comes before what is nested in it, as lin_collect_module made them. */
 void lin_resolve_declarations(checker *c)
 {
     for (uint32_t i = 0; i < c->decls.count; i++)
-        resolve_decl(c, c->decls.items[i]);
+        lin_resolve_decl(c, c->decls.items[i]);
 }

@@ -12,24 +12,24 @@
 #include <stdio.h>
 #include <string.h>
 
-lin_value body_new_value(body *b, const lin_type *type)
+lin_value lin_body_new_value(body *b, const lin_type *type)
 {
     (void)LIN_PUSH(b->c->scratch, &b->types, type);
     return b->types.count - 1;
 }
 
-operand body_operand(const lin_type *type, lin_value value, lin_span span)
+operand lin_body_operand(const lin_type *type, lin_value value, lin_span span)
 {
     return (operand){ .type = type, .value = value, .span = span };
 }
 
-operand body_error(lin_span span)
+operand lin_body_error(lin_span span)
 {
-    return body_operand(&lin_error_type, LIN_NO_VALUE, span);
+    return lin_body_operand(&lin_error_type, LIN_NO_VALUE, span);
 }
 
-lin_op *body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *operands,
-                  uint32_t operand_count)
+lin_op *lin_body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *operands,
+                      uint32_t operand_count)
 {
     lin_op *op = LIN_NEW(b->c->arena, lin_op);
     lin_value *copy = LIN_NEW_ARRAY(b->c->arena, lin_value, operand_count);
@@ -45,28 +45,28 @@ lin_op *body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *ope
     return op;
 }
 
-lin_value body_add_result(body *b, lin_op *op, const lin_type *type)
+lin_value lin_body_add_result(body *b, lin_op *op, const lin_type *type)
 {
-    lin_value value = body_new_value(b, type);
+    lin_value value = lin_body_new_value(b, type);
     if (op->result_count == 0)
         op->first_result = value;
     op->result_count++;
     return value;
 }
 
-operand body_emit_one(body *b, lin_op_kind kind, lin_span span, const operand *operands,
-                      uint32_t count, const lin_type *result, lin_op **out_op)
+operand lin_body_emit_one(body *b, lin_op_kind kind, lin_span span, const operand *operands,
+                          uint32_t count, const lin_type *result, lin_op **out_op)
 {
     lin_value *values = LIN_NEW_ARRAY(b->c->scratch, lin_value, count);
     for (uint32_t i = 0; i < count; i++)
         values[i] = operands[i].value;
-    lin_op *op = body_emit(b, kind, span, values, count);
+    lin_op *op = lin_body_emit(b, kind, span, values, count);
     if (out_op != NULL)
         *out_op = op;
-    return body_operand(result, body_add_result(b, op, result), span);
+    return lin_body_operand(result, lin_body_add_result(b, op, result), span);
 }
 
-region_builder *body_region_open(body *b)
+region_builder *lin_body_region_open(body *b)
 {
     region_builder *region = LIN_NEW(b->c->scratch, region_builder);
     region->outer = b->region;
@@ -75,25 +75,25 @@ region_builder *body_region_open(body *b)
     return region;
 }
 
-lin_value body_region_arg(body *b, const lin_type *type)
+lin_value lin_body_region_arg(body *b, const lin_type *type)
 {
     b->region->arg_count++;
-    return body_new_value(b, type);
+    return lin_body_new_value(b, type);
 }
 
-void body_region_leave(body *b)
+void lin_body_region_leave(body *b)
 {
     b->region = b->region->outer;
 }
 
-void body_region_resume(body *b, region_builder *region)
+void lin_body_region_resume(body *b, region_builder *region)
 {
     region->outer = b->region;
     b->region = region;
 }
 
-lin_region body_region_done(body *b, const region_builder *region, const lin_value *results,
-                            uint32_t count)
+lin_region lin_body_region_done(body *b, const region_builder *region, const lin_value *results,
+                                uint32_t count)
 {
     lin_op **ops = LIN_NEW_ARRAY(b->c->arena, lin_op *, region->ops.count);
     lin_value *copy = LIN_NEW_ARRAY(b->c->arena, lin_value, count);
@@ -110,7 +110,7 @@ lin_region body_region_done(body *b, const region_builder *region, const lin_val
                          .result_count = count };
 }
 
-lin_diagnostic *body_report(body *b, lin_span span, const char *code, const char *format, ...)
+lin_diagnostic *lin_body_report(body *b, lin_span span, const char *code, const char *format, ...)
 {
     char message[512];
     va_list args;
@@ -118,10 +118,10 @@ lin_diagnostic *body_report(body *b, lin_span span, const char *code, const char
     va_start(args, format);
     (void)vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    return report(b->c, span, code, "%s", message);
+    return lin_report(b->c, span, code, "%s", message);
 }
 
-uint32_t body_error_count(const body *b)
+uint32_t lin_body_error_count(const body *b)
 {
     return b->c->diagnostics->error_count;
 }

@@ -10,17 +10,17 @@
 static operand number(body *b, const ast_expr *e)
 {
     if (e->as.integer.too_large) {
-        body_report(b, e->span, "E2105", "integer does not fit 64 bits");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2105", "integer does not fit 64 bits");
+        return lin_body_error(e->span);
     }
-    return body_dim(b, lin_expr_int(b->c->program->dims, e->as.integer.value), e->span);
+    return lin_body_dim(b, lin_expr_int(b->c->program->dims, e->as.integer.value), e->span);
 }
 
 static operand boolean(body *b, const ast_expr *e)
 {
     lin_op *op;
-    operand o = body_emit_one(b, LIN_OP_CONST_BOOL, e->span, NULL, 0,
-                              scalar_type(b->c, LIN_DTYPE_BOOL), &op);
+    operand o = lin_body_emit_one(b, LIN_OP_CONST_BOOL, e->span, NULL, 0,
+                                  lin_scalar_type(b->c, LIN_DTYPE_BOOL), &op);
     op->as.integer = e->kind == AST_TRUE;
     return o;
 }
@@ -37,7 +37,8 @@ static bool is_part(body *b, operand o)
     case LIN_TYPE_ARRAY:
     case LIN_TYPE_BLOCK:
     case LIN_TYPE_SHAPE:
-        body_report(b, o.span, "E2101", "`%s` is no value to keep", type_text(b->c, o.type));
+        lin_body_report(b, o.span, "E2101", "`%s` is no value to keep",
+                        lin_type_text(b->c, o.type));
         return false;
     default:
         return true;
@@ -52,8 +53,8 @@ static operand aggregate(body *b, const ast_expr *e, lin_op_kind kind, const lin
     for (uint32_t i = 0; i < type->part_count; i++)
         complete = complete && parts[i].value != LIN_NO_VALUE;
     if (complete)
-        return body_emit_one(b, kind, e->span, parts, type->part_count, type, NULL);
-    operand o = body_operand(type, LIN_NO_VALUE, e->span);
+        return lin_body_emit_one(b, kind, e->span, parts, type->part_count, type, NULL);
+    operand o = lin_body_operand(type, LIN_NO_VALUE, e->span);
     o.parts = parts;
     return o;
 }
@@ -67,15 +68,15 @@ static operand tuple(body *b, const ast_expr *e, const lin_type *hint)
     bool good = true;
 
     for (uint32_t i = 0; i < count; i++) {
-        parts[i] = body_eval(b, e->as.list.items[i], follow ? hint->parts[i] : NULL);
+        parts[i] = lin_body_eval(b, e->as.list.items[i], follow ? hint->parts[i] : NULL);
         types[i] = parts[i].type;
         good = is_part(b, parts[i]) && good;
     }
     if (!good)
-        return body_error(e->span);
-    const lin_type *type = tuple_type(b->c, types, count);
-    if (!check_type_size(b->c, e->span, type))
-        return body_error(e->span);
+        return lin_body_error(e->span);
+    const lin_type *type = lin_tuple_type(b->c, types, count);
+    if (!lin_check_type_size(b->c, e->span, type))
+        return lin_body_error(e->span);
     return aggregate(b, e, LIN_OP_TUPLE_MAKE, type, parts);
 }
 
@@ -84,23 +85,23 @@ static operand some(body *b, const ast_expr *e, const lin_type *hint)
     operand *inner = LIN_NEW(b->c->scratch, operand);
     bool follow = hint != NULL && hint->kind == LIN_TYPE_OPTIONAL;
 
-    *inner = body_eval(b, e->as.inner, follow ? hint->parts[0] : NULL);
+    *inner = lin_body_eval(b, e->as.inner, follow ? hint->parts[0] : NULL);
     if (!is_part(b, *inner))
-        return body_error(e->span);
-    return aggregate(b, e, LIN_OP_OPTION_SOME, optional_type(b->c, inner->type), inner);
+        return lin_body_error(e->span);
+    return aggregate(b, e, LIN_OP_OPTION_SOME, lin_optional_type(b->c, inner->type), inner);
 }
 
 /* ---- shapes ---- */
 
 static const lin_generic *pack_named(body *b, const ast_expr *e)
 {
-    if (e->kind != AST_NAME || body_find_local(b, e->as.name.name) != NULL)
+    if (e->kind != AST_NAME || lin_body_find_local(b, e->as.name.name) != NULL)
         return NULL;
-    const lin_generic *g = find_generic(&b->frame->scope, e->as.name.name);
+    const lin_generic *g = lin_find_generic(&b->frame->scope, e->as.name.name);
     return g != NULL && g->kind == LIN_GENERIC_SHAPE ? g : NULL;
 }
 
-operand body_shape(body *b, const ast_expr *e)
+operand lin_body_shape(body *b, const ast_expr *e)
 {
     uint32_t count = e->as.list.count;
     lin_axis *axes = LIN_NEW_ARRAY(b->c->arena, lin_axis, count);
@@ -117,26 +118,27 @@ operand body_shape(body *b, const ast_expr *e)
                                   .pack = pack->symbol,
                                   .dim = lin_expr_of_symbol(dims, pack->symbol) };
             if (b->frame->translate != NULL) {
-                const lin_type *t = substitute_type(b->c, b->frame->translate, &one);
+                const lin_type *t = lin_substitute_type(b->c, b->frame->translate, &one);
                 good = good && t->axis_count == 1; /* a default names no longer pack */
                 axes[i] = t->axis_count == 1 ? t->axes[0] : axes[i];
             }
             continue;
         }
-        axes[i] = axis_of_dim(body_eval_dim(b, e->as.list.items[i]));
+        axes[i] = lin_axis_of_dim(lin_body_eval_dim(b, e->as.list.items[i]));
         good = good && axes[i].dim != LIN_EXPR_INVALID;
     }
-    return good ? body_operand(type, LIN_NO_VALUE, e->span) : body_error(e->span);
+    return good ? lin_body_operand(type, LIN_NO_VALUE, e->span) : lin_body_error(e->span);
 }
 
-lin_expr body_eval_dim(body *b, const ast_expr *e)
+lin_expr lin_body_eval_dim(body *b, const ast_expr *e)
 {
-    operand o = body_eval(b, e, NULL);
+    operand o = lin_body_eval(b, e, NULL);
     if (o.type->kind == LIN_TYPE_DIM)
         return o.type->dim;
     if (!body_is_error(o)) {
-        lin_diagnostic *d = body_report(b, e->span, "E2123", "a compile-time integer is required");
-        note(b->c, d, "found `%s`", type_text(b->c, o.type));
+        lin_diagnostic *d =
+            lin_body_report(b, e->span, "E2123", "a compile-time integer is required");
+        lin_note(b->c, d, "found `%s`", lin_type_text(b->c, o.type));
     }
     return LIN_EXPR_INVALID;
 }
@@ -148,59 +150,59 @@ static operand eval(body *b, const ast_expr *e, const lin_type *hint)
     operand o;
     switch (e->kind) {
     case AST_ERROR:
-        return body_error(e->span);
+        return lin_body_error(e->span);
     case AST_INT:
         return number(b, e);
     case AST_FLOAT:
-        return body_float(b, e->as.number, e->span);
+        return lin_body_float(b, e->as.number, e->span);
     case AST_STRING:
-        body_report(b, e->span, "E2104", "strings are no values");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2104", "strings are no values");
+        return lin_body_error(e->span);
     case AST_TRUE:
     case AST_FALSE:
         return boolean(b, e);
     case AST_NONE:
-        return body_operand(&lin_none_type, LIN_NO_VALUE, e->span);
+        return lin_body_operand(&lin_none_type, LIN_NO_VALUE, e->span);
     case AST_NAME:
-        return body_name(b, e->as.name);
+        return lin_body_name(b, e->as.name);
     case AST_SOME:
         return some(b, e, hint);
     case AST_TUPLE:
         return tuple(b, e, hint);
     case AST_SHAPE:
-        return body_shape(b, e);
+        return lin_body_shape(b, e);
     case AST_PAREN:
-        o = body_eval(b, e->as.inner, hint);
+        o = lin_body_eval(b, e->as.inner, hint);
         o.span = e->span;
         return o;
     case AST_CALL:
-        return body_call(b, e, hint);
+        return lin_body_call(b, e, hint);
     case AST_INDEX:
-        return body_index(b, e);
+        return lin_body_index(b, e);
     case AST_MEMBER:
-        return body_member(b, e);
+        return lin_body_member(b, e);
     case AST_UNARY:
-        return body_unary(b, e);
+        return lin_body_unary(b, e);
     case AST_BINARY:
-        return body_binary(b, e);
+        return lin_body_binary(b, e);
     case AST_IF:
-        return body_if(b, e, hint);
+        return lin_body_if(b, e, hint);
     case AST_MATCH:
-        return body_match(b, e, hint);
+        return lin_body_match(b, e, hint);
     case AST_REDUCE:
-        return body_reduce(b, e, hint);
+        return lin_body_reduce(b, e, hint);
     case AST_FOR:
-        body_report(b, e->span, "E2120", "a `for` loop must be the whole value of a statement");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2120", "a `for` loop must be the whole value of a statement");
+        return lin_body_error(e->span);
     }
-    return body_error(e->span);
+    return lin_body_error(e->span);
 }
 
-operand body_eval(body *b, const ast_expr *e, const lin_type *hint)
+operand lin_body_eval(body *b, const ast_expr *e, const lin_type *hint)
 {
     if (b->depth >= BODY_DEPTH_LIMIT) {
-        body_report(b, e->span, "E1101", "too deeply nested");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E1101", "too deeply nested");
+        return lin_body_error(e->span);
     }
     b->depth++;
     operand o = eval(b, e, hint);
@@ -208,7 +210,8 @@ operand body_eval(body *b, const ast_expr *e, const lin_type *hint)
     return o;
 }
 
-operand body_eval_whole(body *b, const ast_expr *e, const lin_type *hint)
+operand lin_body_eval_whole(body *b, const ast_expr *e, const lin_type *hint)
 {
-    return e->kind == AST_FOR ? body_for(b, e->as.loop, e->span, true) : body_eval(b, e, hint);
+    return e->kind == AST_FOR ? lin_body_for(b, e->as.loop, e->span, true)
+                              : lin_body_eval(b, e, hint);
 }

@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 0))) static const char *format_text(checker *c,
     return text;
 }
 
-lin_diagnostic *report(checker *c, lin_span span, const char *code, const char *format, ...)
+lin_diagnostic *lin_report(checker *c, lin_span span, const char *code, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -52,7 +52,7 @@ lin_diagnostic *report(checker *c, lin_span span, const char *code, const char *
     return lin_diagnose(c->diagnostics, c->sources.items[span.source], span, code, "%s", message);
 }
 
-void note(checker *c, lin_diagnostic *d, const char *format, ...)
+void lin_note(checker *c, lin_diagnostic *d, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -60,7 +60,7 @@ void note(checker *c, lin_diagnostic *d, const char *format, ...)
     va_end(list);
 }
 
-void help(checker *c, lin_diagnostic *d, const char *format, ...)
+void lin_help(checker *c, lin_diagnostic *d, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -68,12 +68,12 @@ void help(checker *c, lin_diagnostic *d, const char *format, ...)
     va_end(list);
 }
 
-const char *text_of(const checker *c, lin_name name)
+const char *lin_text_of(const checker *c, lin_name name)
 {
     return lin_names_text(c->program->names, name);
 }
 
-const char *type_text(checker *c, const lin_type *type)
+const char *lin_type_text(checker *c, const lin_type *type)
 {
     lin_text text;
     scratch_text(c, &text);
@@ -81,7 +81,7 @@ const char *type_text(checker *c, const lin_type *type)
     return lin_text_data(&text);
 }
 
-const char *dim_text(checker *c, lin_expr dim)
+const char *lin_dim_text(checker *c, lin_expr dim)
 {
     lin_text text;
     scratch_text(c, &text);

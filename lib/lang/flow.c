@@ -19,9 +19,9 @@ typedef struct branch {
 static void eval_branch(body *b, branch *to, const ast_expr *e, const lin_type *hint)
 {
     to->e = e;
-    to->value = body_eval(b, e, hint);
+    to->value = lin_body_eval(b, e, hint);
     to->value.span = e->span;
-    body_region_leave(b);
+    lin_body_region_leave(b);
 }
 
 /* A `none` that no branch gives a type. */
@@ -39,26 +39,26 @@ static const lin_type *joined_type(body *b, const branch *branches, uint32_t cou
 {
     const lin_type *type = branches[0].value.type;
     for (uint32_t i = 1; i < count; i++) {
-        const lin_type *next = body_join(b, type, branches[i].value.type);
+        const lin_type *next = lin_body_join(b, type, branches[i].value.type);
         if (next == NULL) {
             lin_diagnostic *d =
-                body_report(b, branches[i].e->span, "E2115", "branches have different types");
-            note(b->c, d, "one is `%s`", type_text(b->c, type));
-            note(b->c, d, "this one is `%s`", type_text(b->c, branches[i].value.type));
+                lin_body_report(b, branches[i].e->span, "E2115", "branches have different types");
+            lin_note(b->c, d, "one is `%s`", lin_type_text(b->c, type));
+            lin_note(b->c, d, "this one is `%s`", lin_type_text(b->c, branches[i].value.type));
             return &lin_error_type;
         }
         type = next;
     }
-    type = body_concrete(b, type, hint);
+    type = lin_body_concrete(b, type, hint);
     if (has_none(type)) {
-        body_report(b, branches[0].e->span, "E2113",
-                    "`none` needs an optional type from its context");
+        lin_body_report(b, branches[0].e->span, "E2113",
+                        "`none` needs an optional type from its context");
         return &lin_error_type;
     }
     if (type->kind == LIN_TYPE_SHAPE || type->kind == LIN_TYPE_BLOCK ||
         type->kind == LIN_TYPE_ARRAY) {
-        body_report(b, branches[0].e->span, "E2101", "`%s` is no value to keep",
-                    type_text(b->c, type));
+        lin_body_report(b, branches[0].e->span, "E2101", "`%s` is no value to keep",
+                        lin_type_text(b->c, type));
         return &lin_error_type;
     }
     return type;
@@ -67,19 +67,19 @@ static const lin_type *joined_type(body *b, const branch *branches, uint32_t cou
 /* Ends each region with its result in the common type. */
 static lin_region finish_branch(body *b, const branch *from, const lin_type *type)
 {
-    body_region_resume(b, from->region);
-    operand o = body_coerce(b, from->value, type, "E2115");
-    body_region_leave(b);
-    return body_region_done(b, from->region, &o.value, type->kind == LIN_TYPE_UNIT ? 0 : 1);
+    lin_body_region_resume(b, from->region);
+    operand o = lin_body_coerce(b, from->value, type, "E2115");
+    lin_body_region_leave(b);
+    return lin_body_region_done(b, from->region, &o.value, type->kind == LIN_TYPE_UNIT ? 0 : 1);
 }
 
 static operand emit_branches(body *b, lin_op_kind kind, lin_span span, operand on,
                              const lin_type *type, lin_op **out_op)
 {
-    *out_op = body_emit(b, kind, span, &on.value, 1);
+    *out_op = lin_body_emit(b, kind, span, &on.value, 1);
     if (type->kind == LIN_TYPE_UNIT)
-        return body_operand(type, LIN_NO_VALUE, span);
-    return body_operand(type, body_add_result(b, *out_op, type), span);
+        return lin_body_operand(type, LIN_NO_VALUE, span);
+    return lin_body_operand(type, lin_body_add_result(b, *out_op, type), span);
 }
 
 /* ---- if ---- */
@@ -90,28 +90,29 @@ static bool is_condition(body *b, operand o)
         return true;
     if (body_is_error(o))
         return false;
-    lin_diagnostic *d = body_report(
-        b, o.span, "E2114", "a condition is a scalar `bool`, found `%s`", type_text(b->c, o.type));
+    lin_diagnostic *d =
+        lin_body_report(b, o.span, "E2114", "a condition is a scalar `bool`, found `%s`",
+                        lin_type_text(b->c, o.type));
     if (o.type->kind == LIN_TYPE_TENSOR)
-        help(b->c, d, "`select` chooses elementwise");
+        lin_help(b->c, d, "`select` chooses elementwise");
     return false;
 }
 
-operand body_if(body *b, const ast_expr *e, const lin_type *hint)
+operand lin_body_if(body *b, const ast_expr *e, const lin_type *hint)
 {
     branch branches[2];
     lin_op *op;
-    operand condition = body_eval(b, e->as.branch.condition, NULL);
+    operand condition = lin_body_eval(b, e->as.branch.condition, NULL);
     condition.span = e->as.branch.condition->span;
     bool good = is_condition(b, condition);
 
-    branches[0].region = body_region_open(b);
+    branches[0].region = lin_body_region_open(b);
     eval_branch(b, &branches[0], e->as.branch.then_value, hint);
-    branches[1].region = body_region_open(b);
+    branches[1].region = lin_body_region_open(b);
     eval_branch(b, &branches[1], e->as.branch.else_value, hint);
     const lin_type *type = joined_type(b, branches, 2, hint);
     if (!good || type->kind == LIN_TYPE_ERROR)
-        return body_error(e->span);
+        return lin_body_error(e->span);
     lin_region then_region = finish_branch(b, &branches[0], type);
     lin_region else_region = finish_branch(b, &branches[1], type);
     operand o = emit_branches(b, LIN_OP_IF, e->span, condition, type, &op);
@@ -136,7 +137,7 @@ static bool classify(body *b, const ast_pattern *p, const lin_type *type, lin_ar
     switch (p->kind) {
     case AST_PATTERN_NAME:
         arm->kind = LIN_ARM_ANY;
-        if (!optional && variant_of(type->enumeration, p->name.name, &arm->variant))
+        if (!optional && lin_variant_of(type->enumeration, p->name.name, &arm->variant))
             arm->kind = LIN_ARM_VARIANT;
         return true;
     case AST_PATTERN_SOME:
@@ -150,7 +151,8 @@ static bool classify(body *b, const ast_pattern *p, const lin_type *type, lin_ar
         break;
     }
     if (!optional)
-        body_report(b, p->span, "E2117", "this pattern does not fit `%s`", type_text(b->c, type));
+        lin_body_report(b, p->span, "E2117", "this pattern does not fit `%s`",
+                        lin_type_text(b->c, type));
     return optional;
 }
 
@@ -173,7 +175,7 @@ static bool is_reachable(body *b, const ast_pattern *p, const lin_arm *arm, cove
         break;
     }
     if (seen->any || *met) {
-        body_report(b, p->span, "E2117", "an earlier arm takes this already");
+        lin_body_report(b, p->span, "E2117", "an earlier arm takes this already");
         return false;
     }
     *met = true;
@@ -194,33 +196,33 @@ static void eval_arm(body *b, const ast_arm *from, const lin_arm *arm, const lin
                      branch *to, const lin_type *hint)
 {
     const ast_pattern *p = from->pattern;
-    uint32_t mark = body_scope_open(b);
+    uint32_t mark = lin_body_scope_open(b);
 
-    to->region = body_region_open(b);
+    to->region = lin_body_region_open(b);
     if (arm->kind == LIN_ARM_SOME) {
         const lin_type *inner = type->parts[0];
-        lin_value value = body_region_arg(b, inner);
-        body_bind_pattern(b, p->parts[0], body_operand(inner, value, p->span));
-    } else if (arm->kind == LIN_ARM_ANY && strcmp(text_of(b->c, p->name.name), "_") != 0) {
-        lin_value value = body_region_arg(b, type);
-        body_declare(b, BIND_LET, p->name, body_operand(type, value, p->span));
+        lin_value value = lin_body_region_arg(b, inner);
+        lin_body_bind_pattern(b, p->parts[0], lin_body_operand(inner, value, p->span));
+    } else if (arm->kind == LIN_ARM_ANY && strcmp(lin_text_of(b->c, p->name.name), "_") != 0) {
+        lin_value value = lin_body_region_arg(b, type);
+        lin_body_declare(b, BIND_LET, p->name, lin_body_operand(type, value, p->span));
     }
     eval_branch(b, to, from->value, hint);
-    body_scope_close(b, mark);
+    lin_body_scope_close(b, mark);
 }
 
 /* What is matched: an optional or an enum, with a value. */
 static operand scrutinee(body *b, const ast_expr *e)
 {
-    operand o = body_eval(b, e->as.match.value, NULL);
+    operand o = lin_body_eval(b, e->as.match.value, NULL);
     o.span = e->as.match.value->span;
     if (o.parts != NULL || o.type->kind == LIN_TYPE_NONE)
-        o = body_settle(b, o, false);
+        o = lin_body_settle(b, o, false);
     if (body_is_error(o) || o.type->kind == LIN_TYPE_OPTIONAL || o.type->kind == LIN_TYPE_ENUM)
         return o;
-    body_report(b, o.span, "E2117", "`match` takes an optional or an enum, found `%s`",
-                type_text(b->c, o.type));
-    return body_error(o.span);
+    lin_body_report(b, o.span, "E2117", "`match` takes an optional or an enum, found `%s`",
+                    lin_type_text(b->c, o.type));
+    return lin_body_error(o.span);
 }
 
 static bool eval_arms(body *b, const ast_expr *e, const lin_type *type, lin_arm *arms,
@@ -240,14 +242,14 @@ static bool eval_arms(body *b, const ast_expr *e, const lin_type *type, lin_arm 
         eval_arm(b, from, &arms[i], type, &branches[i], hint);
     }
     if (good && !is_exhaustive(&seen, type)) {
-        body_report(b, e->span, "E2118", "not every value of `%s` has an arm",
-                    type_text(b->c, type));
+        lin_body_report(b, e->span, "E2118", "not every value of `%s` has an arm",
+                        lin_type_text(b->c, type));
         good = false;
     }
     return good;
 }
 
-operand body_match(body *b, const ast_expr *e, const lin_type *hint)
+operand lin_body_match(body *b, const ast_expr *e, const lin_type *hint)
 {
     uint32_t count = e->as.match.count;
     lin_arm *arms = LIN_NEW_ARRAY(b->c->arena, lin_arm, count);
@@ -256,10 +258,10 @@ operand body_match(body *b, const ast_expr *e, const lin_type *hint)
     lin_op *op;
 
     if (body_is_error(on) || count == 0 || !eval_arms(b, e, on.type, arms, branches, hint))
-        return body_error(e->span);
+        return lin_body_error(e->span);
     const lin_type *type = joined_type(b, branches, count, hint);
     if (type->kind == LIN_TYPE_ERROR)
-        return body_error(e->span);
+        return lin_body_error(e->span);
     for (uint32_t i = 0; i < count; i++)
         arms[i].region = finish_branch(b, &branches[i], type);
     operand o =

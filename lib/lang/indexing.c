@@ -32,20 +32,21 @@ static bool position_in_range(body *b, const ast_expr *e, lin_expr position, lin
 {
     lin_solver *solver = b->c->solver;
     if (lin_solver_negative(solver, position)) {
-        body_report(b, e->span, "E2209", "index `%s` is negative", dim_text(b->c, position));
+        lin_body_report(b, e->span, "E2209", "index `%s` is negative",
+                        lin_dim_text(b->c, position));
         return false;
     }
     if (lin_solver_proves(solver, LIN_GE, position, extent)) {
-        body_report(b, e->span, "E2209", "index `%s` is out of range: the extent is `%s`",
-                    dim_text(b->c, position), dim_text(b->c, extent));
+        lin_body_report(b, e->span, "E2209", "index `%s` is out of range: the extent is `%s`",
+                        lin_dim_text(b->c, position), lin_dim_text(b->c, extent));
         return false;
     }
     return true;
 }
 
-bool body_position(body *b, const ast_expr *e, const lin_axis *axis, operand *out)
+bool lin_body_position(body *b, const ast_expr *e, const lin_axis *axis, operand *out)
 {
-    *out = body_eval(b, e, NULL);
+    *out = lin_body_eval(b, e, NULL);
     out->span = e->span;
     switch (out->type->kind) {
     case LIN_TYPE_ERROR:
@@ -53,15 +54,15 @@ bool body_position(body *b, const ast_expr *e, const lin_axis *axis, operand *ou
     case LIN_TYPE_DIM:
         return axis->is_pack || position_in_range(b, e, out->type->dim, axis->dim);
     case LIN_TYPE_SCALAR:
-        if (dtype_is_integer(b->c, out->type->dtype))
+        if (lin_dtype_is_integer(b->c, out->type->dtype))
             return true;
         break;
     default:
         break;
     }
-    bool in_notation = body_in_notation(b) && out->type->kind == LIN_TYPE_TENSOR;
-    body_report(b, e->span, in_notation ? "E3104" : "E2209",
-                "an index is an integer scalar, found `%s`", type_text(b->c, out->type));
+    bool in_notation = lin_body_in_notation(b) && out->type->kind == LIN_TYPE_TENSOR;
+    lin_body_report(b, e->span, in_notation ? "E3104" : "E2209",
+                    "an index is an integer scalar, found `%s`", lin_type_text(b->c, out->type));
     return false;
 }
 
@@ -78,12 +79,12 @@ static bool bound_of(body *b, const ast_expr *e, lin_expr missing, lin_expr *out
     *out = missing;
     if (e == NULL)
         return true;
-    *out = body_eval_dim(b, e);
+    *out = lin_body_eval_dim(b, e);
     if (*out == LIN_EXPR_INVALID)
         return false;
     if (!lin_solver_negative(b->c->solver, *out))
         return true;
-    body_report(b, e->span, "E2209", "slice bound `%s` is negative", dim_text(b->c, *out));
+    lin_body_report(b, e->span, "E2209", "slice bound `%s` is negative", lin_dim_text(b->c, *out));
     return false;
 }
 
@@ -92,12 +93,12 @@ static bool step_of(body *b, const ast_expr *e, int64_t *out)
     *out = 1;
     if (e == NULL)
         return true;
-    lin_expr step = body_eval_dim(b, e);
+    lin_expr step = lin_body_eval_dim(b, e);
     if (step == LIN_EXPR_INVALID)
         return false;
     if (lin_expr_is_int(b->c->program->dims, step, out) && *out > 0)
         return true;
-    body_report(b, e->span, "E2209", "a slice's step is a positive constant");
+    lin_body_report(b, e->span, "E2209", "a slice's step is a positive constant");
     return false;
 }
 
@@ -126,7 +127,7 @@ static bool slice_axis(body *b, const ast_component *part, const lin_axis *axis,
     if (!surely)
         extent = lin_expr_max(dims, extent, zero(b));
     if (extent == LIN_EXPR_INVALID) {
-        body_report(b, part->span, "E2123", "the extent does not fit a 64-bit integer");
+        lin_body_report(b, part->span, "E2123", "the extent does not fit a 64-bit integer");
         return false;
     }
     bool whole = step == 1 && lin_solver_equal(solver, start, zero(b)) &&
@@ -141,7 +142,7 @@ static index_variable *variable_of(body *b, const ast_component *part)
 {
     const ast_expr *e = part->expr;
     if (part->kind == AST_INDEX_EXPR && e->kind == AST_NAME)
-        return body_find_index(b, e->as.name.name);
+        return lin_body_find_index(b, e->as.name.name);
     return NULL;
 }
 
@@ -151,14 +152,15 @@ static bool index_axis(body *b, const ast_component *part, const lin_axis *axis,
     index_variable *v = variable_of(b, part);
     if (v != NULL) {
         if (v->is_pack) {
-            body_report(b, part->span, "E3106", "a pack index cannot stand in a slice");
+            lin_body_report(b, part->span, "E3106", "a pack index cannot stand in a slice");
             return false;
         }
         *out = (cut){ .slice = whole_axis(b, axis).slice, .runtime = true };
-        out->position = body_operand(scalar_type(b->c, LIN_DTYPE_I64), v->value, part->span);
-        return body_bind_index(b, v, axis, 1, part->span);
+        out->position =
+            lin_body_operand(lin_scalar_type(b->c, LIN_DTYPE_I64), v->value, part->span);
+        return lin_body_bind_index(b, v, axis, 1, part->span);
     }
-    if (!body_position(b, part->expr, axis, &position))
+    if (!lin_body_position(b, part->expr, axis, &position))
         return false;
     if (position.type->kind == LIN_TYPE_DIM) {
         lin_expr at = position.type->dim;
@@ -175,15 +177,16 @@ static bool index_axis(body *b, const ast_component *part, const lin_axis *axis,
 static bool cut_axis(body *b, const ast_component *part, const lin_axis *axis, cut *out)
 {
     if (part->kind == AST_INDEX_PACK) {
-        bool known = body_find_index(b, part->pack.name) != NULL;
-        body_report(b, part->span, known ? "E3106" : "E3101",
-                    known ? "a pack index cannot stand in a slice" : "index `%s` is not bound",
-                    text_of(b->c, part->pack.name));
+        bool known = lin_body_find_index(b, part->pack.name) != NULL;
+        lin_body_report(b, part->span, known ? "E3106" : "E3101",
+                        known ? "a pack index cannot stand in a slice" : "index `%s` is not bound",
+                        lin_text_of(b->c, part->pack.name));
         return false;
     }
     if (axis->is_pack) {
-        lin_diagnostic *d = body_report(b, part->span, "E3106", "a shape pack can only be kept");
-        help(b->c, d, "write `...` for it");
+        lin_diagnostic *d =
+            lin_body_report(b, part->span, "E3106", "a shape pack can only be kept");
+        lin_help(b->c, d, "write `...` for it");
         return false;
     }
     return part->kind == AST_INDEX_SLICE ? slice_axis(b, part, axis, out)
@@ -204,14 +207,14 @@ static bool count_components(body *b, const ast_expr *e, uint32_t rank, uint32_t
             continue;
         }
         if (*out_ellipsis != UINT32_MAX) {
-            body_report(b, part->span, "E2204", "at most one `...`");
+            lin_body_report(b, part->span, "E2204", "at most one `...`");
             return false;
         }
         *out_ellipsis = i;
     }
     if (named <= rank)
         return true;
-    body_report(b, e->span, "E2204", "%u indices for %u axes", named, rank);
+    lin_body_report(b, e->span, "E2204", "%u indices for %u axes", named, rank);
     return false;
 }
 
@@ -242,10 +245,10 @@ static const lin_type *kept_type(body *b, const lin_type *type, const cut *cuts,
             continue;
         axes[count] = type->axes[i];
         if (!axes[count].is_pack && !cuts[i].runtime)
-            axes[count] = axis_of_dim(cuts[i].extent);
+            axes[count] = lin_axis_of_dim(cuts[i].extent);
         count++;
     }
-    return tensor_type(b->c, axes, count, type->dtype);
+    return lin_tensor_type(b->c, axes, count, type->dtype);
 }
 
 static operand emit_slice(body *b, const ast_expr *e, operand base, const cut *cuts)
@@ -255,8 +258,8 @@ static operand emit_slice(body *b, const ast_expr *e, operand base, const cut *c
     lin_op *op;
     for (uint32_t i = 0; i < count; i++)
         axes[i] = cuts[i].slice;
-    operand o =
-        body_emit_one(b, LIN_OP_SLICE, e->span, &base, 1, kept_type(b, base.type, cuts, true), &op);
+    operand o = lin_body_emit_one(b, LIN_OP_SLICE, e->span, &base, 1,
+                                  kept_type(b, base.type, cuts, true), &op);
     op->as.slice.axes = axes;
     op->as.slice.count = count;
     return o;
@@ -279,8 +282,8 @@ static operand emit_element(body *b, const ast_expr *e, operand sliced, const li
         if (cuts[i].runtime)
             operands[count++] = cuts[i].position;
     }
-    operand o = body_emit_one(b, LIN_OP_ELEMENT, e->span, operands, count,
-                              kept_type(b, original, cuts, false), &op);
+    operand o = lin_body_emit_one(b, LIN_OP_ELEMENT, e->span, operands, count,
+                                  kept_type(b, original, cuts, false), &op);
     op->as.element.kept = kept;
     return o;
 }
@@ -291,7 +294,7 @@ static operand index_tensor(body *b, const ast_expr *e, operand base)
     cut *cuts = LIN_NEW_ARRAY(b->c->scratch, cut, type->axis_count);
     bool narrows = false, runtime = false;
     if (!cut_axes(b, e, type, cuts))
-        return body_error(e->span);
+        return lin_body_error(e->span);
 
     for (uint32_t i = 0; i < type->axis_count; i++) {
         narrows = narrows || cuts[i].slice.dropped || !cuts[i].slice.whole;
@@ -308,17 +311,17 @@ static operand index_array(body *b, const ast_expr *e, operand base)
     const ast_component *part = e->as.index.components;
     lin_op *op;
     if (e->as.index.count != 1) {
-        body_report(b, e->span, "E2204", "a block array takes exactly one index");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2204", "a block array takes exactly one index");
+        return lin_body_error(e->span);
     }
     if (part->kind != AST_INDEX_EXPR) {
-        body_report(b, part->span, "E2209", "a block array takes one constant index");
-        return body_error(e->span);
+        lin_body_report(b, part->span, "E2209", "a block array takes one constant index");
+        return lin_body_error(e->span);
     }
-    lin_expr index = body_eval_dim(b, part->expr);
+    lin_expr index = lin_body_eval_dim(b, part->expr);
     if (index == LIN_EXPR_INVALID || !position_in_range(b, part->expr, index, base.type->dim))
-        return body_error(e->span);
-    operand o = body_emit_one(b, LIN_OP_ARRAY_GET, e->span, &base, 1, base.type->parts[0], &op);
+        return lin_body_error(e->span);
+    operand o = lin_body_emit_one(b, LIN_OP_ARRAY_GET, e->span, &base, 1, base.type->parts[0], &op);
     op->as.dim = index;
     return o;
 }
@@ -335,22 +338,23 @@ static bool names_every_axis(const ast_expr *e)
     return true;
 }
 
-operand body_index(body *b, const ast_expr *e)
+operand lin_body_index(body *b, const ast_expr *e)
 {
-    operand base = body_eval(b, e->as.index.base, NULL);
+    operand base = lin_body_eval(b, e->as.index.base, NULL);
     switch (base.type->kind) {
     case LIN_TYPE_ERROR:
-        return body_error(e->span);
+        return lin_body_error(e->span);
     case LIN_TYPE_ARRAY:
         return index_array(b, e, base);
     case LIN_TYPE_TENSOR:
-        return body_in_notation(b) && names_every_axis(e) ? body_access(b, e, base)
-                                                          : index_tensor(b, e, base);
+        return lin_body_in_notation(b) && names_every_axis(e) ? lin_body_access(b, e, base)
+                                                              : index_tensor(b, e, base);
     case LIN_TYPE_SCALAR:
-        body_report(b, e->span, "E2204", "a scalar has no axes to index");
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2204", "a scalar has no axes to index");
+        return lin_body_error(e->span);
     default:
-        body_report(b, e->span, "E2104", "`%s` cannot be indexed", type_text(b->c, base.type));
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2104", "`%s` cannot be indexed",
+                        lin_type_text(b->c, base.type));
+        return lin_body_error(e->span);
     }
 }

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-void inference_begin(checker *c, inference *call, const lin_generics *generics,
-                     const lin_type *receiver)
+void lin_inference_begin(checker *c, inference *call, const lin_generics *generics,
+                         const lin_type *receiver)
 {
     memset(call, 0, sizeof(*call));
     call->own.generics = generics;
@@ -64,7 +64,7 @@ static unify_result unify_dim(checker *c, inference *call, lin_expr parameter, l
     if (parameter == LIN_EXPR_INVALID)
         return UNIFY_OK;
     bool open = mentions_unbound(c, call, parameter);
-    lin_expr known = substitute_dim(c, &call->own, parameter);
+    lin_expr known = lin_substitute_dim(c, &call->own, parameter);
     if (open && bind_dim(c, call, known, argument))
         return UNIFY_OK;
     if (open) {
@@ -87,7 +87,7 @@ static unify_result unify_dtype(inference *call, lin_dtype_term parameter, lin_d
             call->own.bound[i] = true;
             return UNIFY_OK;
         }
-        parameter = substitute_dtype(&call->own, parameter);
+        parameter = lin_substitute_dtype(&call->own, parameter);
     }
     return parameter == argument ? UNIFY_OK : UNIFY_DTYPE;
 }
@@ -114,7 +114,7 @@ static axis_pattern pattern_of(checker *c, const inference *call, const lin_axis
             LIN_PUSH(c->scratch, &p.axes, axes[i]);
         } else if (axes[i].is_pack) {
             uint32_t spliced = 0;
-            const lin_axis *pack = substitute_axes(c, &call->own, &axes[i], 1, &spliced);
+            const lin_axis *pack = lin_substitute_axes(c, &call->own, &axes[i], 1, &spliced);
             for (uint32_t k = 0; k < spliced; k++)
                 LIN_PUSH(c->scratch, &p.axes, pack[k]);
         } else {
@@ -169,7 +169,7 @@ static unify_result unify_axes(checker *c, inference *call, const lin_axis *para
 static unify_result unify_generic_args(checker *c, inference *call, const lin_type *parameter,
                                        const lin_type *argument, lin_span span)
 {
-    uint32_t count = generic_count(parameter);
+    uint32_t count = lin_generic_count(parameter);
     for (uint32_t i = 0; i < count; i++) {
         const lin_generic_arg *p = &parameter->args[i], *a = &argument->args[i];
         unify_result result = UNIFY_OK;
@@ -196,7 +196,7 @@ static unify_result unify_parts(checker *c, inference *call, const lin_type *par
     if (parameter->part_count != argument->part_count)
         return UNIFY_TYPE;
     for (uint32_t i = 0; i < parameter->part_count; i++)
-        if (unify_arg(c, call, parameter->parts[i], argument->parts[i], span) != UNIFY_OK)
+        if (lin_unify_arg(c, call, parameter->parts[i], argument->parts[i], span) != UNIFY_OK)
             return UNIFY_TYPE;
     return UNIFY_OK;
 }
@@ -220,8 +220,8 @@ static unify_result unify_scalar(inference *call, const lin_type *parameter,
     return unify_dtype(call, parameter->dtype, argument->dtype) == UNIFY_OK ? UNIFY_OK : UNIFY_TYPE;
 }
 
-unify_result unify_arg(checker *c, inference *call, const lin_type *parameter,
-                       const lin_type *argument, lin_span span)
+unify_result lin_unify_arg(checker *c, inference *call, const lin_type *parameter,
+                           const lin_type *argument, lin_span span)
 {
     if (parameter->kind == LIN_TYPE_ERROR || argument->kind == LIN_TYPE_ERROR)
         return UNIFY_OK;
@@ -235,7 +235,7 @@ unify_result unify_arg(checker *c, inference *call, const lin_type *parameter,
     case LIN_TYPE_TENSOR:
         return unify_tensor(c, call, parameter, argument, span);
     case LIN_TYPE_OPTIONAL:
-        return unify_arg(c, call, parameter->parts[0], argument->parts[0], span);
+        return lin_unify_arg(c, call, parameter->parts[0], argument->parts[0], span);
     case LIN_TYPE_TUPLE:
         return unify_parts(c, call, parameter, argument, span);
     case LIN_TYPE_ARRAY:
@@ -268,12 +268,13 @@ static bool fill_defaults(checker *c, inference *call, lin_span span, const char
         if (call->own.bound[i])
             continue;
         if (!generic->has_default) {
-            lin_diagnostic *d = report(c, span, "E2110", "generic `%s` of `%s` cannot be inferred",
-                                       text_of(c, generic->name), callee);
-            help(c, d, "write it: `%s<...>(...)`", callee);
+            lin_diagnostic *d =
+                lin_report(c, span, "E2110", "generic `%s` of `%s` cannot be inferred",
+                           lin_text_of(c, generic->name), callee);
+            lin_help(c, d, "write it: `%s<...>(...)`", callee);
             return false;
         }
-        call->own.items[i] = *substitute_args(c, &call->own, &generic->default_arg, 1);
+        call->own.items[i] = *lin_substitute_args(c, &call->own, &generic->default_arg, 1);
         call->own.bound[i] = true;
     }
     return true;
@@ -283,19 +284,19 @@ static bool prove_deferred(checker *c, inference *call)
 {
     for (uint32_t i = 0; i < call->deferred.count; i++) {
         const deferred_dim *d = &call->deferred.items[i];
-        lin_expr wanted = substitute_dim(c, &call->own, d->parameter);
+        lin_expr wanted = lin_substitute_dim(c, &call->own, d->parameter);
         if (wanted == LIN_EXPR_INVALID || d->argument == LIN_EXPR_INVALID ||
             lin_solver_equal(c->solver, wanted, d->argument))
             continue;
-        lin_diagnostic *diagnostic = report(c, d->span, "E2202", "shapes do not match");
-        note(c, diagnostic, "the parameter wants `%s` here", dim_text(c, wanted));
-        note(c, diagnostic, "the argument has `%s`", dim_text(c, d->argument));
+        lin_diagnostic *diagnostic = lin_report(c, d->span, "E2202", "shapes do not match");
+        lin_note(c, diagnostic, "the parameter wants `%s` here", lin_dim_text(c, wanted));
+        lin_note(c, diagnostic, "the argument has `%s`", lin_dim_text(c, d->argument));
         return false;
     }
     return true;
 }
 
-const char *bound_text(lin_dtype_bound bound)
+const char *lin_bound_text(lin_dtype_bound bound)
 {
     switch (bound) {
     case LIN_BOUND_DTYPE:
@@ -310,46 +311,48 @@ const char *bound_text(lin_dtype_bound bound)
     return "DType";
 }
 
-bool check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_term dtype, lin_span span)
+bool lin_check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_term dtype,
+                           lin_span span)
 {
-    if (dtype_satisfies(c, dtype, generic->bound))
+    if (lin_dtype_satisfies(c, dtype, generic->bound))
         return true;
-    report(c, span, "E2112", "generic `%s` wants a dtype of class `%s`, found `%s`",
-           text_of(c, generic->name), bound_text(generic->bound), dtype_text(c, dtype));
+    lin_report(c, span, "E2112", "generic `%s` wants a dtype of class `%s`, found `%s`",
+               lin_text_of(c, generic->name), lin_bound_text(generic->bound),
+               lin_dtype_text(c, dtype));
     return false;
 }
 
-bool prove_constraints(checker *c, const subst *s, const lin_constraints *constraints,
-                       lin_span span, const char *what)
+bool lin_prove_constraints(checker *c, const subst *s, const lin_constraints *constraints,
+                           lin_span span, const char *what)
 {
     static const char *const spelling[] = { "==", "!=", "<", "<=", ">", ">=" };
     for (uint32_t i = 0; i < constraints->count; i++) {
         const lin_constraint *wanted = &constraints->items[i];
-        lin_expr left = substitute_dim(c, s, wanted->left);
-        lin_expr right = substitute_dim(c, s, wanted->right);
+        lin_expr left = lin_substitute_dim(c, s, wanted->left);
+        lin_expr right = lin_substitute_dim(c, s, wanted->right);
         if (left == LIN_EXPR_INVALID || right == LIN_EXPR_INVALID ||
             lin_solver_proves(c->solver, wanted->comparison, left, right))
             continue;
         lin_diagnostic *d =
-            report(c, span, "E2206", "a `where` of `%s` is not provable here", what);
-        note(c, d, "wanted: `%s %s %s`", dim_text(c, left), spelling[wanted->comparison],
-             dim_text(c, right));
-        help(c, d, "add it to the `where` clause of the declaration around");
+            lin_report(c, span, "E2206", "a `where` of `%s` is not provable here", what);
+        lin_note(c, d, "wanted: `%s %s %s`", lin_dim_text(c, left), spelling[wanted->comparison],
+                 lin_dim_text(c, right));
+        lin_help(c, d, "add it to the `where` clause of the declaration around");
         return false;
     }
     return true;
 }
 
-bool inference_finish(checker *c, inference *call, const lin_constraints *constraints,
-                      lin_span call_span, const char *callee_name)
+bool lin_inference_finish(checker *c, inference *call, const lin_constraints *constraints,
+                          lin_span call_span, const char *callee_name)
 {
     if (!fill_defaults(c, call, call_span, callee_name) || !prove_deferred(c, call))
         return false;
     for (uint32_t i = 0; i < call->own.generics->count; i++) {
         const lin_generic *generic = &call->own.generics->items[i];
         if (generic->kind == LIN_GENERIC_DTYPE &&
-            !check_dtype_class(c, generic, call->own.items[i].dtype, call_span))
+            !lin_check_dtype_class(c, generic, call->own.items[i].dtype, call_span))
             return false;
     }
-    return prove_constraints(c, &call->own, constraints, call_span, callee_name);
+    return lin_prove_constraints(c, &call->own, constraints, call_span, callee_name);
 }

@@ -11,27 +11,28 @@
 
 /* ---- making ---- */
 
-bool body_is_literal(const lin_type *type)
+bool lin_body_is_literal(const lin_type *type)
 {
     return type->kind == LIN_TYPE_DIM || type->kind == LIN_TYPE_FLOAT;
 }
 
-operand body_dim(body *b, lin_expr value, lin_span span)
+operand lin_body_dim(body *b, lin_expr value, lin_span span)
 {
     if (value == LIN_EXPR_INVALID)
-        return body_error(span);
-    return body_operand(dim_type(b->c, value), LIN_NO_VALUE, span);
+        return lin_body_error(span);
+    return lin_body_operand(lin_dim_type(b->c, value), LIN_NO_VALUE, span);
 }
 
-operand body_float(body *b, double number, lin_span span)
+operand lin_body_float(body *b, double number, lin_span span)
 {
-    return body_operand(float_type(b->c, true, number), LIN_NO_VALUE, span);
+    return lin_body_operand(lin_float_type(b->c, true, number), LIN_NO_VALUE, span);
 }
 
-operand body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span)
+operand lin_body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span)
 {
     lin_op *op;
-    operand o = body_emit_one(b, LIN_OP_CONST_INT, span, NULL, 0, scalar_type(b->c, dtype), &op);
+    operand o =
+        lin_body_emit_one(b, LIN_OP_CONST_INT, span, NULL, 0, lin_scalar_type(b->c, dtype), &op);
     op->as.integer = number;
     return o;
 }
@@ -92,22 +93,22 @@ static const literal *literal_tree(body *b, operand o)
     return leaf;
 }
 
-operand body_literal_of(body *b, lin_op_kind kind, operand left, const operand *right,
-                        lin_span span)
+operand lin_body_literal_of(body *b, lin_op_kind kind, operand left, const operand *right,
+                            lin_span span)
 {
     double x = 0, y = 0, folded;
     bool known = known_number(b, left, &x) && (right == NULL || known_number(b, *right, &y));
 
     if (known && right == NULL && kind == LIN_OP_NEG)
-        return body_float(b, -x, span);
+        return lin_body_float(b, -x, span);
     if (known && right != NULL && fold_two(kind, x, y, &folded))
-        return body_float(b, folded, span);
+        return lin_body_float(b, folded, span);
 
     literal *tree = LIN_NEW(b->c->scratch, literal);
     tree->kind = kind;
     tree->left = literal_tree(b, left);
     tree->right = right == NULL ? NULL : literal_tree(b, *right);
-    operand o = body_operand(float_type(b->c, false, 0), LIN_NO_VALUE, span);
+    operand o = lin_body_operand(lin_float_type(b->c, false, 0), LIN_NO_VALUE, span);
     o.literal = tree;
     return o;
 }
@@ -154,10 +155,12 @@ static operand float_value(body *b, double number, lin_dtype_term dtype, lin_spa
 {
     lin_op *op;
     if (!float_fits(number, dtype)) {
-        body_report(b, span, "E2105", "literal is out of range for `%s`", dtype_text(b->c, dtype));
-        return body_error(span);
+        lin_body_report(b, span, "E2105", "literal is out of range for `%s`",
+                        lin_dtype_text(b->c, dtype));
+        return lin_body_error(span);
     }
-    operand o = body_emit_one(b, LIN_OP_CONST_FLOAT, span, NULL, 0, scalar_type(b->c, dtype), &op);
+    operand o =
+        lin_body_emit_one(b, LIN_OP_CONST_FLOAT, span, NULL, 0, lin_scalar_type(b->c, dtype), &op);
     op->as.number = number;
     return o;
 }
@@ -168,16 +171,17 @@ static operand dim_value(body *b, lin_expr dim, lin_dtype_term dtype, lin_span s
     lin_op *op;
 
     if (lin_expr_is_int(b->c->program->dims, dim, &number)) {
-        if (dtype_is_float(b->c, dtype))
+        if (lin_dtype_is_float(b->c, dtype))
             return float_value(b, (double)number, dtype, span);
         if (lin_dtype_is_concrete(dtype) && !integer_fits(number, (lin_dtype)dtype)) {
-            body_report(b, span, "E2105", "literal is out of range for `%s`",
-                        dtype_text(b->c, dtype));
-            return body_error(span);
+            lin_body_report(b, span, "E2105", "literal is out of range for `%s`",
+                            lin_dtype_text(b->c, dtype));
+            return lin_body_error(span);
         }
-        return body_int_value(b, number, dtype, span);
+        return lin_body_int_value(b, number, dtype, span);
     }
-    operand o = body_emit_one(b, LIN_OP_CONST_DIM, span, NULL, 0, scalar_type(b->c, dtype), &op);
+    operand o =
+        lin_body_emit_one(b, LIN_OP_CONST_DIM, span, NULL, 0, lin_scalar_type(b->c, dtype), &op);
     op->as.dim = dim;
     return o;
 }
@@ -192,22 +196,23 @@ static operand tree_value(body *b, const literal *tree, lin_dtype_term dtype, li
     parts[0] = tree_value(b, tree->left, dtype, span);
     if (tree->right != NULL)
         parts[1] = tree_value(b, tree->right, dtype, span);
-    return body_emit_one(b, tree->kind, span, parts, tree->right == NULL ? 1 : 2,
-                         scalar_type(b->c, dtype), NULL);
+    return lin_body_emit_one(b, tree->kind, span, parts, tree->right == NULL ? 1 : 2,
+                             lin_scalar_type(b->c, dtype), NULL);
 }
 
 static bool adopts(const body *b, const lin_type *type, lin_dtype_term dtype)
 {
-    return type->kind == LIN_TYPE_DIM ? dtype_is_numeric(b->c, dtype) : dtype_is_float(b->c, dtype);
+    return type->kind == LIN_TYPE_DIM ? lin_dtype_is_numeric(b->c, dtype)
+                                      : lin_dtype_is_float(b->c, dtype);
 }
 
-operand body_adopt(body *b, operand o, lin_dtype_term dtype)
+operand lin_body_adopt(body *b, operand o, lin_dtype_term dtype)
 {
     if (!adopts(b, o.type, dtype)) {
-        body_report(b, o.span, "E2104", "%s cannot be a `%s`",
-                    o.type->kind == LIN_TYPE_DIM ? "an integer" : "a float literal",
-                    dtype_text(b->c, dtype));
-        return body_error(o.span);
+        lin_body_report(b, o.span, "E2104", "%s cannot be a `%s`",
+                        o.type->kind == LIN_TYPE_DIM ? "an integer" : "a float literal",
+                        lin_dtype_text(b->c, dtype));
+        return lin_body_error(o.span);
     }
     if (o.type->kind == LIN_TYPE_DIM)
         return dim_value(b, o.type->dim, dtype, o.span);
@@ -223,23 +228,23 @@ static const lin_type *join_parts(body *b, const lin_type *left, const lin_type 
         return NULL;
     const lin_type **parts = LIN_NEW_ARRAY(b->c->scratch, const lin_type *, left->part_count);
     for (uint32_t i = 0; i < left->part_count; i++) {
-        parts[i] = body_join(b, left->parts[i], right->parts[i]);
+        parts[i] = lin_body_join(b, left->parts[i], right->parts[i]);
         if (parts[i] == NULL)
             return NULL;
     }
-    return left->kind == LIN_TYPE_OPTIONAL ? optional_type(b->c, parts[0])
-                                           : tuple_type(b->c, parts, left->part_count);
+    return left->kind == LIN_TYPE_OPTIONAL ? lin_optional_type(b->c, parts[0])
+                                           : lin_tuple_type(b->c, parts, left->part_count);
 }
 
-const lin_type *body_join(body *b, const lin_type *left, const lin_type *right)
+const lin_type *lin_body_join(body *b, const lin_type *left, const lin_type *right)
 {
     if (left->kind == LIN_TYPE_ERROR || right->kind == LIN_TYPE_ERROR)
         return &lin_error_type;
-    if (body_is_literal(left) && body_is_literal(right))
+    if (lin_body_is_literal(left) && lin_body_is_literal(right))
         return left->kind == LIN_TYPE_FLOAT ? left : right;
-    if (body_is_literal(left) && right->kind == LIN_TYPE_SCALAR)
+    if (lin_body_is_literal(left) && right->kind == LIN_TYPE_SCALAR)
         return adopts(b, left, right->dtype) ? right : NULL;
-    if (body_is_literal(right) && left->kind == LIN_TYPE_SCALAR)
+    if (lin_body_is_literal(right) && left->kind == LIN_TYPE_SCALAR)
         return adopts(b, right, left->dtype) ? left : NULL;
     if (left->kind == LIN_TYPE_NONE &&
         (right->kind == LIN_TYPE_OPTIONAL || right->kind == LIN_TYPE_NONE))
@@ -249,15 +254,15 @@ const lin_type *body_join(body *b, const lin_type *left, const lin_type *right)
     if (left->kind == right->kind &&
         (left->kind == LIN_TYPE_OPTIONAL || left->kind == LIN_TYPE_TUPLE))
         return join_parts(b, left, right);
-    return types_equal(b->c, left, right) ? left : NULL;
+    return lin_types_equal(b->c, left, right) ? left : NULL;
 }
 
-const lin_type *body_concrete(body *b, const lin_type *type, const lin_type *hint)
+const lin_type *lin_body_concrete(body *b, const lin_type *type, const lin_type *hint)
 {
-    if (body_is_literal(type)) {
+    if (lin_body_is_literal(type)) {
         if (hint != NULL && hint->kind == LIN_TYPE_SCALAR && adopts(b, type, hint->dtype))
             return hint;
-        return scalar_type(b->c, type->kind == LIN_TYPE_DIM ? LIN_DTYPE_I64 : LIN_DTYPE_F64);
+        return lin_scalar_type(b->c, type->kind == LIN_TYPE_DIM ? LIN_DTYPE_I64 : LIN_DTYPE_F64);
     }
     if (type->kind == LIN_TYPE_NONE)
         return hint != NULL && hint->kind == LIN_TYPE_OPTIONAL ? hint : type;
@@ -268,13 +273,13 @@ const lin_type *body_concrete(body *b, const lin_type *type, const lin_type *hin
     const lin_type **parts = LIN_NEW_ARRAY(b->c->scratch, const lin_type *, type->part_count);
     bool same = true;
     for (uint32_t i = 0; i < type->part_count; i++) {
-        parts[i] = body_concrete(b, type->parts[i], follow ? hint->parts[i] : NULL);
+        parts[i] = lin_body_concrete(b, type->parts[i], follow ? hint->parts[i] : NULL);
         same = same && parts[i] == type->parts[i];
     }
     if (same)
         return type;
-    return type->kind == LIN_TYPE_OPTIONAL ? optional_type(b->c, parts[0])
-                                           : tuple_type(b->c, parts, type->part_count);
+    return type->kind == LIN_TYPE_OPTIONAL ? lin_optional_type(b->c, parts[0])
+                                           : lin_tuple_type(b->c, parts, type->part_count);
 }
 
 /* ---- coercion ---- */
@@ -289,57 +294,57 @@ static const char *mismatch_code(const lin_type *want, const lin_type *have)
     return "E2101";
 }
 
-void body_mismatch(body *b, lin_span span, const char *code, const lin_type *want,
-                   const lin_type *have)
+void lin_body_mismatch(body *b, lin_span span, const char *code, const lin_type *want,
+                       const lin_type *have)
 {
     if (want->kind == LIN_TYPE_ERROR || have->kind == LIN_TYPE_ERROR)
         return;
-    lin_diagnostic *d =
-        body_report(b, span, code != NULL ? code : mismatch_code(want, have),
-                    "expected `%s`, found `%s`", type_text(b->c, want), type_text(b->c, have));
-    if (want->kind == LIN_TYPE_OPTIONAL && types_equal(b->c, want->parts[0], have))
-        help(b->c, d, "wrap the value in some(...)");
+    lin_diagnostic *d = lin_body_report(b, span, code != NULL ? code : mismatch_code(want, have),
+                                        "expected `%s`, found `%s`", lin_type_text(b->c, want),
+                                        lin_type_text(b->c, have));
+    if (want->kind == LIN_TYPE_OPTIONAL && lin_types_equal(b->c, want->parts[0], have))
+        lin_help(b->c, d, "wrap the value in some(...)");
 }
 
 static operand make_aggregate(body *b, operand o, const lin_type *type, const operand *parts)
 {
     for (uint32_t i = 0; i < type->part_count; i++)
         if (body_is_error(parts[i]))
-            return body_error(o.span);
-    return body_emit_one(b,
-                         type->kind == LIN_TYPE_OPTIONAL ? LIN_OP_OPTION_SOME : LIN_OP_TUPLE_MAKE,
-                         o.span, parts, type->part_count, type, NULL);
+            return lin_body_error(o.span);
+    return lin_body_emit_one(
+        b, type->kind == LIN_TYPE_OPTIONAL ? LIN_OP_OPTION_SOME : LIN_OP_TUPLE_MAKE, o.span, parts,
+        type->part_count, type, NULL);
 }
 
 static operand coerce_parts(body *b, operand o, const lin_type *want, const char *code)
 {
     operand *parts = LIN_NEW_ARRAY(b->c->scratch, operand, want->part_count);
     for (uint32_t i = 0; i < want->part_count; i++)
-        parts[i] = body_coerce(b, o.parts[i], want->parts[i], code);
+        parts[i] = lin_body_coerce(b, o.parts[i], want->parts[i], code);
     return make_aggregate(b, o, want, parts);
 }
 
-operand body_coerce(body *b, operand o, const lin_type *want, const char *code)
+operand lin_body_coerce(body *b, operand o, const lin_type *want, const char *code)
 {
     const lin_type *have = o.type;
     if (have->kind == LIN_TYPE_ERROR || want->kind == LIN_TYPE_ERROR)
-        return body_error(o.span);
-    if (body_is_literal(have) && want->kind == LIN_TYPE_SCALAR &&
+        return lin_body_error(o.span);
+    if (lin_body_is_literal(have) && want->kind == LIN_TYPE_SCALAR &&
         (code == NULL || adopts(b, have, want->dtype)))
-        return body_adopt(b, o, want->dtype);
+        return lin_body_adopt(b, o, want->dtype);
     if (have->kind == LIN_TYPE_NONE && want->kind == LIN_TYPE_OPTIONAL)
-        return body_emit_one(b, LIN_OP_OPTION_NONE, o.span, NULL, 0, want, NULL);
+        return lin_body_emit_one(b, LIN_OP_OPTION_NONE, o.span, NULL, 0, want, NULL);
     if (o.parts != NULL && have->kind == want->kind && have->part_count == want->part_count)
         return coerce_parts(b, o, want, code);
-    if (o.parts == NULL && !body_is_literal(have) && types_equal(b->c, want, have)) {
+    if (o.parts == NULL && !lin_body_is_literal(have) && lin_types_equal(b->c, want, have)) {
         o.type = want;
         return o;
     }
-    body_mismatch(b, o.span, code, want, have);
-    return body_error(o.span);
+    lin_body_mismatch(b, o.span, code, want, have);
+    return lin_body_error(o.span);
 }
 
-operand body_settle(body *b, operand o, bool keep_dims)
+operand lin_body_settle(body *b, operand o, bool keep_dims)
 {
     switch (o.type->kind) {
     case LIN_TYPE_DIM:
@@ -347,13 +352,13 @@ operand body_settle(body *b, operand o, bool keep_dims)
             return o;
         return dim_value(b, o.type->dim, LIN_DTYPE_I64, o.span);
     case LIN_TYPE_FLOAT:
-        return body_adopt(b, o, LIN_DTYPE_F64);
+        return lin_body_adopt(b, o, LIN_DTYPE_F64);
     case LIN_TYPE_NONE:
-        body_report(b, o.span, "E2113", "`none` needs an optional type from its context");
-        return body_error(o.span);
+        lin_body_report(b, o.span, "E2113", "`none` needs an optional type from its context");
+        return lin_body_error(o.span);
     case LIN_TYPE_SHAPE:
-        body_report(b, o.span, "E2101", "a bracketed list is no value: it names a shape");
-        return body_error(o.span);
+        lin_body_report(b, o.span, "E2101", "a bracketed list is no value: it names a shape");
+        return lin_body_error(o.span);
     default:
         break;
     }
@@ -363,13 +368,13 @@ operand body_settle(body *b, operand o, bool keep_dims)
     operand *parts = LIN_NEW_ARRAY(b->c->scratch, operand, o.type->part_count);
     const lin_type **types = LIN_NEW_ARRAY(b->c->scratch, const lin_type *, o.type->part_count);
     for (uint32_t i = 0; i < o.type->part_count; i++) {
-        parts[i] = body_settle(b, o.parts[i], false);
+        parts[i] = lin_body_settle(b, o.parts[i], false);
         types[i] = parts[i].type;
         if (body_is_error(parts[i]))
-            return body_error(o.span);
+            return lin_body_error(o.span);
     }
     const lin_type *type = o.type->kind == LIN_TYPE_OPTIONAL
-                               ? optional_type(b->c, types[0])
-                               : tuple_type(b->c, types, o.type->part_count);
+                               ? lin_optional_type(b->c, types[0])
+                               : lin_tuple_type(b->c, types, o.type->part_count);
     return make_aggregate(b, o, type, parts);
 }

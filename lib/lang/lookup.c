@@ -13,7 +13,7 @@
 static local_kind local_dim(const void *user, lin_name name, lin_expr *out_dim)
 {
     const body *b = user;
-    local *l = body_find_local(b, name);
+    local *l = lin_body_find_local(b, name);
     if (l == NULL)
         return LOCAL_NONE;
     l->used = true;
@@ -23,7 +23,7 @@ static local_kind local_dim(const void *user, lin_name name, lin_expr *out_dim)
     return LOCAL_DIM;
 }
 
-frame body_frame(const body *b, const scope *where, const subst *translate)
+frame lin_body_frame(const body *b, const scope *where, const subst *translate)
 {
     frame f = { .scope = *where,
                 .translate = translate,
@@ -58,7 +58,7 @@ static bool is_faulty(const bodies *all, const ast_expr *e)
     return all->faulty_slots > 0 && *faulty_slot(all, e) == e;
 }
 
-void body_add_faulty(checker *c, bodies *all, const ast_expr *e)
+void lin_body_add_faulty(checker *c, bodies *all, const ast_expr *e)
 {
     if (2 * all->faulty_count >= all->faulty_slots) {
         const bodies old = *all;
@@ -80,28 +80,28 @@ static bool may_inline(body *b, lin_span use)
     if (b->inlined <= BODY_INLINE_LIMIT && b->all->inlined <= BODY_INLINE_TOTAL)
         return true;
     if (b->inlined == BODY_INLINE_LIMIT + 1 || b->all->inlined == BODY_INLINE_TOTAL + 1)
-        body_report(b, use, "E2190", "too many uses of constants and defaults");
+        lin_body_report(b, use, "E2190", "too many uses of constants and defaults");
     b->all->inlined -= b->all->inlined > BODY_INLINE_TOTAL + 1;
     return false;
 }
 
-operand body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
-                    const lin_type *want, lin_span use)
+operand lin_body_inline(body *b, const scope *where, const subst *translate, const ast_expr *e,
+                        const lin_type *want, lin_span use)
 {
     if (is_faulty(b->all, e))
-        return body_error(use);
+        return lin_body_error(use);
     if (is_running(b, e)) {
-        body_report(b, use, "E2122", "this value is defined in terms of itself");
-        return body_error(use);
+        lin_body_report(b, use, "E2122", "this value is defined in terms of itself");
+        return lin_body_error(use);
     }
     if (!may_inline(b, use))
-        return body_error(use);
-    frame f = body_frame(b, where, translate);
+        return lin_body_error(use);
+    frame f = lin_body_frame(b, where, translate);
     f.origin = e;
     b->frame = &f;
-    operand o = body_eval(b, e, want);
+    operand o = lin_body_eval(b, e, want);
     if (want != NULL)
-        o = body_coerce(b, o, want, NULL);
+        o = lin_body_coerce(b, o, want, NULL);
     b->frame = f.outer;
     o.span = use;
     return o;
@@ -110,13 +110,13 @@ operand body_inline(body *b, const scope *where, const subst *translate, const a
 /* ---- finding ---- */
 
 /* Locals of frames around this one are hidden, and older than all of this one's. */
-local *body_find_local(const body *b, lin_name name)
+local *lin_body_find_local(const body *b, lin_name name)
 {
     uint32_t number = name < b->all->newest_count ? b->all->newest[name] : 0;
     return number > b->frame->first_local ? &b->locals.items[number - 1] : NULL;
 }
 
-index_variable *body_find_index(body *b, lin_name name)
+index_variable *lin_body_find_index(body *b, lin_name name)
 {
     for (uint32_t i = b->indices.count; i > b->frame->first_index; i--)
         if (b->indices.items[i - 1]->ident.name == name)
@@ -124,7 +124,7 @@ index_variable *body_find_index(body *b, lin_name name)
     return NULL;
 }
 
-const lin_member *body_find_member(const lin_block *block, lin_name name)
+const lin_member *lin_body_find_member(const lin_block *block, lin_name name)
 {
     for (uint32_t i = 0; i < block->member_count; i++)
         if (block->members[i].name == name)
@@ -135,40 +135,40 @@ const lin_member *body_find_member(const lin_block *block, lin_name name)
 static const lin_member *own_member(const body *b, lin_name name)
 {
     const decl *block = b->frame->scope.block;
-    return block == NULL || block->block == NULL ? NULL : body_find_member(block->block, name);
+    return block == NULL || block->block == NULL ? NULL : lin_body_find_member(block->block, name);
 }
 
-bool body_is_declared(body *b, lin_name name)
+bool lin_body_is_declared(body *b, lin_name name)
 {
     const scope *s = &b->frame->scope;
-    return body_find_local(b, name) != NULL || find_generic(s, name) != NULL ||
-           own_member(b, name) != NULL || find_item(b->c, s, name) != NULL ||
-           is_prelude_name(b->c, name);
+    return lin_body_find_local(b, name) != NULL || lin_find_generic(s, name) != NULL ||
+           own_member(b, name) != NULL || lin_find_item(b->c, s, name) != NULL ||
+           lin_is_prelude_name(b->c, name);
 }
 
 static decl *resolved(body *b, decl *d, lin_span span)
 {
     if (d != NULL)
-        resolve_decl_at(b->c, d, span);
+        lin_resolve_decl_at(b->c, d, span);
     return d;
 }
 
-decl *body_path_decl(body *b, const ast_expr *e, bool *out_reported)
+decl *lin_body_path_decl(body *b, const ast_expr *e, bool *out_reported)
 {
     const scope *s = &b->frame->scope;
     if (e->kind == AST_NAME) {
         lin_name name = e->as.name.name;
-        if (body_find_local(b, name) != NULL || find_generic(s, name) != NULL ||
+        if (lin_body_find_local(b, name) != NULL || lin_find_generic(s, name) != NULL ||
             own_member(b, name) != NULL)
             return NULL;
-        return resolved(b, find_item(b->c, s, name), e->span);
+        return resolved(b, lin_find_item(b->c, s, name), e->span);
     }
     if (e->kind != AST_MEMBER)
         return NULL;
-    decl *base = body_path_decl(b, e->as.member.base, out_reported);
+    decl *base = lin_body_path_decl(b, e->as.member.base, out_reported);
     if (base == NULL || base->kind != LIN_DECL_MODULE || base->target == NULL)
         return NULL;
-    decl *d = find_in_module(b->c, base->target, s, e->as.member.member);
+    decl *d = lin_find_in_module(b->c, base->target, s, e->as.member.member);
     if (d == NULL)
         *out_reported = true;
     return resolved(b, d, e->as.member.member.span);
@@ -176,24 +176,25 @@ decl *body_path_decl(body *b, const ast_expr *e, bool *out_reported)
 
 /* ---- values of names ---- */
 
-operand body_constant(body *b, decl *d, lin_span span)
+operand lin_body_constant(body *b, decl *d, lin_span span)
 {
     const lin_type *type = d->constant.type;
     if (type == NULL || type->kind == LIN_TYPE_ERROR)
-        return body_error(span);
+        return lin_body_error(span);
     if (type->kind == LIN_TYPE_DIM)
-        return body_dim(b, constant_dim(b->c, d, span), span);
+        return lin_body_dim(b, lin_constant_dim(b->c, d, span), span);
 
     bool own_block = d->owner != NULL && d->owner == b->frame->scope.block;
-    const scope where = scope_of(d);
-    return body_inline(b, &where, own_block ? b->frame->translate : NULL, d->item->value,
-                       type->kind == LIN_TYPE_FLOAT ? NULL : type, span);
+    const scope where = lin_scope_of(d);
+    return lin_body_inline(b, &where, own_block ? b->frame->translate : NULL, d->item->value,
+                           type->kind == LIN_TYPE_FLOAT ? NULL : type, span);
 }
 
 static operand wrong_kind(body *b, ast_ident ident, const char *what)
 {
-    body_report(b, ident.span, "E1208", "`%s` is %s, not a value", text_of(b->c, ident.name), what);
-    return body_error(ident.span);
+    lin_body_report(b, ident.span, "E1208", "`%s` is %s, not a value",
+                    lin_text_of(b->c, ident.name), what);
+    return lin_body_error(ident.span);
 }
 
 static operand generic_value(body *b, ast_ident ident, const lin_generic *g)
@@ -204,8 +205,8 @@ static operand generic_value(body *b, ast_ident ident, const lin_generic *g)
         return wrong_kind(b, ident, "a dtype");
     lin_expr dim = lin_expr_of_symbol(b->c->program->dims, g->symbol);
     if (b->frame->translate != NULL)
-        dim = substitute_dim(b->c, b->frame->translate, dim);
-    return body_dim(b, dim, ident.span);
+        dim = lin_substitute_dim(b->c, b->frame->translate, dim);
+    return lin_body_dim(b, dim, ident.span);
 }
 
 static operand read_member(body *b, const lin_member *m, const lin_type *type, const operand *block,
@@ -219,8 +220,8 @@ static operand read_member(body *b, const lin_member *m, const lin_type *type, c
     };
     lin_op *op;
     if (type->kind == LIN_TYPE_ERROR)
-        return body_error(span);
-    operand o = body_emit_one(b, kinds[m->kind], span, block, block == NULL ? 0 : 1, type, &op);
+        return lin_body_error(span);
+    operand o = lin_body_emit_one(b, kinds[m->kind], span, block, block == NULL ? 0 : 1, type, &op);
     op->as.member = m;
     return o;
 }
@@ -229,7 +230,7 @@ static operand decl_value(body *b, ast_ident ident, decl *d)
 {
     switch (d->kind) {
     case LIN_DECL_CONST:
-        return body_constant(b, d, ident.span);
+        return lin_body_constant(b, d, ident.span);
     case LIN_DECL_ALIAS:
         return wrong_kind(b, ident, "a type");
     case LIN_DECL_STRUCT:
@@ -245,23 +246,23 @@ static operand decl_value(body *b, ast_ident ident, decl *d)
     case LIN_DECL_MODULE:
         return wrong_kind(b, ident, "a module");
     }
-    return body_error(ident.span);
+    return lin_body_error(ident.span);
 }
 
-operand body_name(body *b, ast_ident ident)
+operand lin_body_name(body *b, ast_ident ident)
 {
     const scope *s = &b->frame->scope;
     if (ident.name == 0)
-        return body_error(ident.span);
+        return lin_body_error(ident.span);
 
-    local *l = body_find_local(b, ident.name);
+    local *l = lin_body_find_local(b, ident.name);
     if (l != NULL) {
         operand o = l->value;
         l->used = true;
         o.span = ident.span;
         return o;
     }
-    const lin_generic *g = find_generic(s, ident.name);
+    const lin_generic *g = lin_find_generic(s, ident.name);
     if (g != NULL)
         return generic_value(b, ident, g);
     const lin_member *m = own_member(b, ident.name);
@@ -269,29 +270,30 @@ operand body_name(body *b, ast_ident ident)
         return wrong_kind(b, ident, "a member");
     if (m != NULL)
         return read_member(b, m, m->type, NULL, ident.span);
-    decl *d = resolved(b, find_item(b->c, s, ident.name), ident.span);
+    decl *d = resolved(b, lin_find_item(b->c, s, ident.name), ident.span);
     if (d != NULL)
         return decl_value(b, ident, d);
-    if (body_find_index(b, ident.name) != NULL) {
+    if (lin_body_find_index(b, ident.name) != NULL) {
         lin_diagnostic *e =
-            body_report(b, ident.span, "E3104", "index `%s` has no value outside of brackets",
-                        text_of(b->c, ident.name));
-        help(b->c, e, "its value is `iota(N)[%s]`, N being its extent", text_of(b->c, ident.name));
-        return body_error(ident.span);
+            lin_body_report(b, ident.span, "E3104", "index `%s` has no value outside of brackets",
+                            lin_text_of(b->c, ident.name));
+        lin_help(b->c, e, "its value is `iota(N)[%s]`, N being its extent",
+                 lin_text_of(b->c, ident.name));
+        return lin_body_error(ident.span);
     }
-    if (is_prelude_name(b->c, ident.name))
+    if (lin_is_prelude_name(b->c, ident.name))
         return wrong_kind(b, ident, "a function or type of the language");
-    report_undeclared(b->c, s, ident);
-    return body_error(ident.span);
+    lin_report_undeclared(b->c, s, ident);
+    return lin_body_error(ident.span);
 }
 
 /* ---- behind a dot ---- */
 
 static operand unknown_member(body *b, ast_ident ident, const char *what, const char *owner)
 {
-    body_report(b, ident.span, "E2107", "%s `%s` has no `%s`", what, owner,
-                text_of(b->c, ident.name));
-    return body_error(ident.span);
+    lin_body_report(b, ident.span, "E2107", "%s `%s` has no `%s`", what, owner,
+                    lin_text_of(b->c, ident.name));
+    return lin_body_error(ident.span);
 }
 
 static operand variant(body *b, const ast_expr *e, const decl *d)
@@ -302,18 +304,18 @@ static operand variant(body *b, const ast_expr *e, const decl *d)
     lin_op *op;
 
     if (enumeration == NULL)
-        return body_error(e->span);
-    if (!variant_of(enumeration, ident.name, &number))
-        return unknown_member(b, ident, "enum", text_of(b->c, enumeration->name));
+        return lin_body_error(e->span);
+    if (!lin_variant_of(enumeration, ident.name, &number))
+        return unknown_member(b, ident, "enum", lin_text_of(b->c, enumeration->name));
     if (enumeration->generics.count > 0) {
-        body_report(b, e->span, "E2110", "the generics of enum `%s` cannot be inferred here",
-                    text_of(b->c, enumeration->name));
-        return body_error(e->span);
+        lin_body_report(b, e->span, "E2110", "the generics of enum `%s` cannot be inferred here",
+                        lin_text_of(b->c, enumeration->name));
+        return lin_body_error(e->span);
     }
     lin_type *type = LIN_NEW(b->c->arena, lin_type);
     type->kind = LIN_TYPE_ENUM;
     type->enumeration = enumeration;
-    operand o = body_emit_one(b, LIN_OP_ENUM_CONST, e->span, NULL, 0, type, &op);
+    operand o = lin_body_emit_one(b, LIN_OP_ENUM_CONST, e->span, NULL, 0, type, &op);
     op->as.enum_const.enumeration = enumeration;
     op->as.enum_const.variant = number;
     return o;
@@ -328,49 +330,50 @@ static operand field(body *b, const ast_expr *e, operand base)
     for (uint32_t i = 0; i < structure->field_count; i++) {
         if (structure->fields[i].name != ident.name)
             continue;
-        operand o = body_emit_one(b, LIN_OP_TUPLE_GET, e->span, &base, 1, base.type->parts[i], &op);
+        operand o =
+            lin_body_emit_one(b, LIN_OP_TUPLE_GET, e->span, &base, 1, base.type->parts[i], &op);
         op->as.integer = i;
         return o;
     }
-    return unknown_member(b, ident, "struct", text_of(b->c, structure->name));
+    return unknown_member(b, ident, "struct", lin_text_of(b->c, structure->name));
 }
 
 static operand block_member(body *b, const ast_expr *e, operand base)
 {
     const lin_block *block = base.type->block;
     ast_ident ident = e->as.member.member;
-    const lin_member *m = body_find_member(block, ident.name);
+    const lin_member *m = lin_body_find_member(block, ident.name);
 
     if (m != NULL)
-        return read_member(b, m, member_type(b->c, base.type, m), &base, e->span);
+        return read_member(b, m, lin_member_type(b->c, base.type, m), &base, e->span);
     for (uint32_t i = 0; i < block->method_count; i++)
         if (block->methods[i]->name == ident.name)
             return wrong_kind(b, ident, "a method");
-    return unknown_member(b, ident, "block", text_of(b->c, block->name));
+    return unknown_member(b, ident, "block", lin_text_of(b->c, block->name));
 }
 
-operand body_member(body *b, const ast_expr *e)
+operand lin_body_member(body *b, const ast_expr *e)
 {
     bool reported = false;
     ast_ident ident = e->as.member.member;
-    decl *d = body_path_decl(b, e, &reported);
+    decl *d = lin_body_path_decl(b, e, &reported);
     if (d != NULL) {
         operand o = decl_value(b, ident, d);
         o.span = e->span;
         return o;
     }
     if (!reported) {
-        decl *owner = body_path_decl(b, e->as.member.base, &reported);
+        decl *owner = lin_body_path_decl(b, e->as.member.base, &reported);
         if (owner != NULL && owner->kind == LIN_DECL_ENUM)
             return variant(b, e, owner);
     }
     if (reported || ident.name == 0)
-        return body_error(e->span);
+        return lin_body_error(e->span);
 
-    operand base = body_eval(b, e->as.member.base, NULL);
+    operand base = lin_body_eval(b, e->as.member.base, NULL);
     switch (base.type->kind) {
     case LIN_TYPE_ERROR:
-        return body_error(e->span);
+        return lin_body_error(e->span);
     case LIN_TYPE_STRUCT:
         return field(b, e, base);
     case LIN_TYPE_BLOCK:
@@ -378,26 +381,27 @@ operand body_member(body *b, const ast_expr *e)
     default:
         break;
     }
-    lin_diagnostic *r = body_report(b, ident.span, "E2107", "`%s` has no member `%s`",
-                                    type_text(b->c, base.type), text_of(b->c, ident.name));
+    lin_diagnostic *r =
+        lin_body_report(b, ident.span, "E2107", "`%s` has no member `%s`",
+                        lin_type_text(b->c, base.type), lin_text_of(b->c, ident.name));
     if (base.type->kind == LIN_TYPE_OPTIONAL)
-        help(b->c, r, "`match` the optional value first");
-    return body_error(e->span);
+        lin_help(b->c, r, "`match` the optional value first");
+    return lin_body_error(e->span);
 }
 
 /* ---- types written in bodies ---- */
 
-const lin_type *body_type(body *b, const ast_type *type)
+const lin_type *lin_body_type(body *b, const ast_type *type)
 {
-    const lin_type *t = resolve_type(b->c, &b->frame->scope, type);
-    return b->frame->translate == NULL ? t : substitute_type(b->c, b->frame->translate, t);
+    const lin_type *t = lin_resolve_type(b->c, &b->frame->scope, type);
+    return b->frame->translate == NULL ? t : lin_substitute_type(b->c, b->frame->translate, t);
 }
 
-uint32_t body_type_args(body *b, const lin_generics *generics, const ast_type_args *args,
-                        lin_generic_arg *out)
+uint32_t lin_body_type_args(body *b, const lin_generics *generics, const ast_type_args *args,
+                            lin_generic_arg *out)
 {
     const subst *translate = b->frame->translate;
-    uint32_t count = resolve_type_args(b->c, &b->frame->scope, generics, args, out);
+    uint32_t count = lin_resolve_type_args(b->c, &b->frame->scope, generics, args, out);
 
     for (uint32_t i = 0; i < count && translate != NULL; i++) {
         lin_type shape = { .kind = LIN_TYPE_SHAPE,
@@ -405,13 +409,13 @@ uint32_t body_type_args(body *b, const lin_generics *generics, const ast_type_ar
                            .axis_count = out[i].axis_count };
         switch (out[i].kind) {
         case LIN_GENERIC_DIM:
-            out[i].dim = substitute_dim(b->c, translate, out[i].dim);
+            out[i].dim = lin_substitute_dim(b->c, translate, out[i].dim);
             break;
         case LIN_GENERIC_DTYPE:
-            out[i].dtype = substitute_dtype(translate, out[i].dtype);
+            out[i].dtype = lin_substitute_dtype(translate, out[i].dtype);
             break;
         case LIN_GENERIC_SHAPE: {
-            const lin_type *t = substitute_type(b->c, translate, &shape);
+            const lin_type *t = lin_substitute_type(b->c, translate, &shape);
             out[i].axes = t->axes;
             out[i].axis_count = t->axis_count;
             break;

@@ -35,7 +35,7 @@ static void add_assigned(body *b, carried *c, lin_name name)
     for (uint32_t i = 0; i < c->hidden.count; i++)
         if (c->hidden.items[i] == name)
             return;
-    const local *l = body_find_local(b, name);
+    const local *l = lin_body_find_local(b, name);
     if (l == NULL || l->kind != BIND_VAR || l->value.value == LIN_NO_VALUE)
         return;
     uint32_t number = (uint32_t)(l - b->locals.items);
@@ -122,14 +122,14 @@ static lin_value *current_values(body *b, const carried *c, uint32_t first)
 static void enter(body *b, const carried *c)
 {
     for (uint32_t i = 0; i < c->locals.count; i++)
-        value_of(b, c, i)->value = body_region_arg(b, value_of(b, c, i)->type);
+        value_of(b, c, i)->value = lin_body_region_arg(b, value_of(b, c, i)->type);
 }
 
 /* After the loop they are its results. */
 static void leave(body *b, const carried *c, lin_op *op)
 {
     for (uint32_t i = 0; i < c->locals.count; i++)
-        value_of(b, c, i)->value = body_add_result(b, op, value_of(b, c, i)->type);
+        value_of(b, c, i)->value = lin_body_add_result(b, op, value_of(b, c, i)->type);
 }
 
 /* A loop may only count. */
@@ -141,65 +141,65 @@ static void forgive_unused(body *b, uint32_t mark)
 
 static operand int_arg(body *b, lin_span span)
 {
-    const lin_type *type = scalar_type(b->c, LIN_DTYPE_I64);
-    return body_operand(type, body_region_arg(b, type), span);
+    const lin_type *type = lin_scalar_type(b->c, LIN_DTYPE_I64);
+    return lin_body_operand(type, lin_body_region_arg(b, type), span);
 }
 
 /* ---- static for ---- */
 
 static void over_array(body *b, const ast_stmt *s)
 {
-    operand array = body_eval(b, s->value, NULL), ignored;
+    operand array = lin_body_eval(b, s->value, NULL), ignored;
     bool good = array.type->kind == LIN_TYPE_ARRAY;
     if (!good && !body_is_error(array))
-        body_report(b, s->value->span, "E2121",
-                    "`static for` walks a block array or a range, found `%s`",
-                    type_text(b->c, array.type));
+        lin_body_report(b, s->value->span, "E2121",
+                        "`static for` walks a block array or a range, found `%s`",
+                        lin_type_text(b->c, array.type));
     carried c = carried_by(b, &s->body);
     lin_value *operands = current_values(b, &c, 1);
     operands[0] = array.value;
 
-    region_builder *region = body_region_open(b);
-    uint32_t mark = body_scope_open(b);
-    operand element = body_error(s->value->span);
+    region_builder *region = lin_body_region_open(b);
+    uint32_t mark = lin_body_scope_open(b);
+    operand element = lin_body_error(s->value->span);
     if (good)
-        element = body_operand(array.type->parts[0], body_region_arg(b, array.type->parts[0]),
-                               s->pattern->span);
+        element = lin_body_operand(array.type->parts[0],
+                                   lin_body_region_arg(b, array.type->parts[0]), s->pattern->span);
     enter(b, &c);
-    body_bind_pattern(b, s->pattern, element);
+    lin_body_bind_pattern(b, s->pattern, element);
     forgive_unused(b, mark);
-    body_statements(b, &s->body, END_LOOP, s->span, &ignored);
-    body_scope_close(b, mark);
-    body_region_leave(b);
-    lin_op *op = body_emit(b, LIN_OP_STATIC_FOR, s->span, operands, c.locals.count + 1);
-    op->as.loop.body = body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
+    lin_body_statements(b, &s->body, END_LOOP, s->span, &ignored);
+    lin_body_scope_close(b, mark);
+    lin_body_region_leave(b);
+    lin_op *op = lin_body_emit(b, LIN_OP_STATIC_FOR, s->span, operands, c.locals.count + 1);
+    op->as.loop.body = lin_body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
     leave(b, &c, op);
 }
 
 static void over_range(body *b, const ast_stmt *s)
 {
     operand ignored;
-    lin_expr start = body_eval_dim(b, s->value), stop = body_eval_dim(b, s->stop);
+    lin_expr start = lin_body_eval_dim(b, s->value), stop = lin_body_eval_dim(b, s->stop);
     carried c = carried_by(b, &s->body);
     lin_value *operands = current_values(b, &c, 0);
 
-    region_builder *region = body_region_open(b);
-    uint32_t mark = body_scope_open(b);
+    region_builder *region = lin_body_region_open(b);
+    uint32_t mark = lin_body_scope_open(b);
     operand index = int_arg(b, s->pattern->span);
     enter(b, &c);
-    body_bind_pattern(b, s->pattern, index);
+    lin_body_bind_pattern(b, s->pattern, index);
     forgive_unused(b, mark);
-    body_statements(b, &s->body, END_LOOP, s->span, &ignored);
-    body_scope_close(b, mark);
-    body_region_leave(b);
-    lin_op *op = body_emit(b, LIN_OP_STATIC_RANGE, s->span, operands, c.locals.count);
+    lin_body_statements(b, &s->body, END_LOOP, s->span, &ignored);
+    lin_body_scope_close(b, mark);
+    lin_body_region_leave(b);
+    lin_op *op = lin_body_emit(b, LIN_OP_STATIC_RANGE, s->span, operands, c.locals.count);
     op->as.loop.start = start;
     op->as.loop.stop = stop;
-    op->as.loop.body = body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
+    op->as.loop.body = lin_body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
     leave(b, &c, op);
 }
 
-void body_static_for(body *b, const ast_stmt *s)
+void lin_body_static_for(body *b, const ast_stmt *s)
 {
     if (s->stop != NULL)
         over_range(b, s);
@@ -209,28 +209,28 @@ void body_static_for(body *b, const ast_stmt *s)
 
 /* ---- while ---- */
 
-void body_while(body *b, const ast_stmt *s)
+void lin_body_while(body *b, const ast_stmt *s)
 {
     operand ignored;
     carried c = carried_by(b, &s->body);
     lin_value *operands = current_values(b, &c, 0);
 
-    region_builder *head = body_region_open(b);
+    region_builder *head = lin_body_region_open(b);
     enter(b, &c);
-    operand condition = body_eval(b, s->value, NULL);
-    body_region_leave(b);
+    operand condition = lin_body_eval(b, s->value, NULL);
+    lin_body_region_leave(b);
     if (!body_is_error(condition) &&
         (condition.type->kind != LIN_TYPE_SCALAR || condition.type->dtype != LIN_DTYPE_BOOL))
-        body_report(b, s->value->span, "E2114", "a condition is a scalar `bool`, found `%s`",
-                    type_text(b->c, condition.type));
+        lin_body_report(b, s->value->span, "E2114", "a condition is a scalar `bool`, found `%s`",
+                        lin_type_text(b->c, condition.type));
 
-    region_builder *region = body_region_open(b);
+    region_builder *region = lin_body_region_open(b);
     enter(b, &c);
-    body_statements(b, &s->body, END_LOOP, s->span, &ignored);
-    body_region_leave(b);
-    lin_op *op = body_emit(b, LIN_OP_WHILE, s->span, operands, c.locals.count);
-    op->as.loop.condition = body_region_done(b, head, &condition.value, 1);
-    op->as.loop.body = body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
+    lin_body_statements(b, &s->body, END_LOOP, s->span, &ignored);
+    lin_body_region_leave(b);
+    lin_op *op = lin_body_emit(b, LIN_OP_WHILE, s->span, operands, c.locals.count);
+    op->as.loop.condition = lin_body_region_done(b, head, &condition.value, 1);
+    op->as.loop.body = lin_body_region_done(b, region, current_values(b, &c, 0), c.locals.count);
     leave(b, &c, op);
 }
 
@@ -252,8 +252,8 @@ static yields yields_of(body *b, operand value)
     y.items = LIN_NEW_ARRAY(b->c->scratch, operand, y.count);
     for (uint32_t i = 0; i < y.count; i++) {
         lin_op *op;
-        y.items[i] =
-            body_emit_one(b, LIN_OP_TUPLE_GET, value.span, &value, 1, value.type->parts[i], &op);
+        y.items[i] = lin_body_emit_one(b, LIN_OP_TUPLE_GET, value.span, &value, 1,
+                                       value.type->parts[i], &op);
         op->as.integer = i;
     }
     return y;
@@ -265,10 +265,10 @@ static const lin_type *stacked_type(body *b, const lin_type *type, lin_expr leng
     if (type->kind != LIN_TYPE_SCALAR && type->kind != LIN_TYPE_TENSOR)
         return NULL;
     lin_axis *axes = LIN_NEW_ARRAY(b->c->arena, lin_axis, type->axis_count + 1);
-    axes[0] = axis_of_dim(length);
+    axes[0] = lin_axis_of_dim(length);
     for (uint32_t i = 0; i < type->axis_count; i++)
         axes[i + 1] = type->axes[i];
-    return tensor_type(b->c, axes, type->axis_count + 1, type->dtype);
+    return lin_tensor_type(b->c, axes, type->axis_count + 1, type->dtype);
 }
 
 static lin_expr loop_length(body *b, const ast_for *loop, lin_expr start, lin_expr stop)
@@ -277,7 +277,7 @@ static lin_expr loop_length(body *b, const ast_for *loop, lin_expr start, lin_ex
         return LIN_EXPR_INVALID;
     lin_expr length = lin_expr_sub(b->c->program->dims, stop, start);
     if (length == LIN_EXPR_INVALID || lin_solver_negative(b->c->solver, length)) {
-        body_report(b, loop->stop->span, "E2208", "the loop's length is negative");
+        lin_body_report(b, loop->stop->span, "E2208", "the loop's length is negative");
         return LIN_EXPR_INVALID;
     }
     return length;
@@ -292,53 +292,53 @@ static operand stack(body *b, lin_op *op, operand value, const yields *y, lin_ex
     for (uint32_t i = 0; i < y->count; i++) {
         types[i] = stacked_type(b, y->items[i].type, length);
         if (types[i] == NULL) {
-            body_report(b, value.span, "E2101", "`%s` cannot be stacked",
-                        type_text(b->c, y->items[i].type));
-            return body_error(value.span);
+            lin_body_report(b, value.span, "E2101", "`%s` cannot be stacked",
+                            lin_type_text(b->c, y->items[i].type));
+            return lin_body_error(value.span);
         }
     }
     for (uint32_t i = 0; i < y->count; i++)
-        parts[i] = body_operand(types[i], body_add_result(b, op, types[i]), value.span);
+        parts[i] = lin_body_operand(types[i], lin_body_add_result(b, op, types[i]), value.span);
     if (value.type->kind != LIN_TYPE_TUPLE)
         return parts[0];
-    return body_emit_one(b, LIN_OP_TUPLE_MAKE, value.span, parts, y->count,
-                         tuple_type(b->c, types, y->count), NULL);
+    return lin_body_emit_one(b, LIN_OP_TUPLE_MAKE, value.span, parts, y->count,
+                             lin_tuple_type(b->c, types, y->count), NULL);
 }
 
-operand body_for(body *b, const ast_for *loop, lin_span span, bool as_value)
+operand lin_body_for(body *b, const ast_for *loop, lin_span span, bool as_value)
 {
     yields y = { 0 };
     operand value;
-    lin_expr start = body_eval_dim(b, loop->start), stop = body_eval_dim(b, loop->stop);
+    lin_expr start = lin_body_eval_dim(b, loop->start), stop = lin_body_eval_dim(b, loop->stop);
     lin_expr length = loop_length(b, loop, start, stop);
     carried c = carried_by(b, &loop->body);
     lin_value *operands = current_values(b, &c, 0);
 
-    region_builder *region = body_region_open(b);
-    uint32_t mark = body_scope_open(b);
+    region_builder *region = lin_body_region_open(b);
+    uint32_t mark = lin_body_scope_open(b);
     operand index = int_arg(b, loop->index.span);
     enter(b, &c);
-    body_declare(b, BIND_PARAM, loop->index, index);
-    (void)check_declarable(b->c, loop->index);
-    body_statements(b, &loop->body, as_value ? END_YIELD : END_LOOP, span, &value);
+    lin_body_declare(b, BIND_PARAM, loop->index, index);
+    (void)lin_check_declarable(b->c, loop->index);
+    lin_body_statements(b, &loop->body, as_value ? END_YIELD : END_LOOP, span, &value);
     bool yielded = as_value && !body_is_error(value) && value.type->kind != LIN_TYPE_UNIT;
     if (yielded)
         y = yields_of(b, value);
-    body_scope_close(b, mark);
-    body_region_leave(b);
+    lin_body_scope_close(b, mark);
+    lin_body_region_leave(b);
 
     lin_value *results = LIN_NEW_ARRAY(b->c->scratch, lin_value, c.locals.count + y.count);
     for (uint32_t i = 0; i < c.locals.count; i++)
         results[i] = value_of(b, &c, i)->value;
     for (uint32_t i = 0; i < y.count; i++)
         results[c.locals.count + i] = y.items[i].value;
-    lin_op *op = body_emit(b, LIN_OP_FOR, span, operands, c.locals.count);
+    lin_op *op = lin_body_emit(b, LIN_OP_FOR, span, operands, c.locals.count);
     op->as.loop.start = start;
     op->as.loop.stop = stop;
-    op->as.loop.body = body_region_done(b, region, results, c.locals.count + y.count);
+    op->as.loop.body = lin_body_region_done(b, region, results, c.locals.count + y.count);
     op->as.loop.yield_count = y.count;
     leave(b, &c, op);
     if (!yielded || length == LIN_EXPR_INVALID)
-        return body_error(span);
+        return lin_body_error(span);
     return stack(b, op, value, &y, length);
 }

@@ -31,7 +31,7 @@ static const char *path_text(checker *c, const ast_path *path)
     const char *text = "";
     for (uint32_t i = 0; i < path->count; i++)
         text = lin_arena_format(c->scratch, i == 0 ? "%s%s" : "%s.%s", text,
-                                text_of(c, path->parts[i].name));
+                                lin_text_of(c, path->parts[i].name));
     return text;
 }
 
@@ -88,8 +88,8 @@ static module_scope *accept_module(checker *c, const ast_use *use, lin_loaded *l
     if (known != NULL)
         return known;
     if (c->modules.count >= c->limits->modules) {
-        report(c, use->path.span, "E1202", "the program has more than %u modules",
-               (unsigned)c->limits->modules);
+        lin_report(c, use->path.span, "E1202", "the program has more than %u modules",
+                   (unsigned)c->limits->modules);
         return NULL;
     }
     if (loaded->length > c->limits->source_bytes || loaded->length >= UINT32_MAX) {
@@ -120,11 +120,11 @@ static bool load_use(checker *c, const module_scope *m, const ast_use *use, modu
         *out = accept_module(c, use, &loaded);
         return c->load_status == LINNET_OK;
     case LIN_LOAD_MISSING:
-        report(c, use->path.span, "E1202", "module `%s` is not found", path);
+        lin_report(c, use->path.span, "E1202", "module `%s` is not found", path);
         return true;
     case LIN_LOAD_PACKAGE:
         loaded.message[sizeof(loaded.message) - 1] = '\0';
-        report(c, use->path.span, "E5001", "%s", loaded.message);
+        lin_report(c, use->path.span, "E5001", "%s", loaded.message);
         return true;
     case LIN_LOAD_STOP:
         break;
@@ -153,7 +153,7 @@ static bool load_uses(checker *c, module_scope *m, request_cache *cache)
         if (use->is_reserved || use->path.count == 0)
             continue;
         lin_name key = request_name(c, m, use);
-        const binding *known = binding_find(&cache->requests, key);
+        const binding *known = lin_binding_find(&cache->requests, key);
         if (known != NULL) {
             m->targets[i] = cache->targets.items[known->span.start];
             continue;
@@ -164,7 +164,7 @@ static bool load_uses(checker *c, module_scope *m, request_cache *cache)
             continue; /* the next import of it is reported too */
         const binding made = { .name = key, .span = { .start = cache->targets.count } };
         LIN_PUSH(c->scratch, &cache->targets, m->targets[i]);
-        binding_add(c->scratch, &cache->requests, made);
+        lin_binding_add(c->scratch, &cache->requests, made);
     }
     return true;
 }
@@ -180,8 +180,8 @@ typedef enum mark { UNSEEN, OPEN, CLOSED } mark;
 
 static void report_cycle(checker *c, const ast_use *use, const module_scope *target)
 {
-    report(c, use->path.span, "E1206", "importing `%s` closes a circle of imports",
-           target->module->path);
+    lin_report(c, use->path.span, "E1206", "importing `%s` closes a circle of imports",
+               target->module->path);
 }
 
 static void find_cycles(checker *c)

@@ -13,19 +13,19 @@ static bool is_data(const lin_type *type)
     return type->kind == LIN_TYPE_SCALAR || type->kind == LIN_TYPE_TENSOR;
 }
 
-bool body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class)
+bool lin_body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class)
 {
     switch (class) {
     case CLASS_ANY:
         return true;
     case CLASS_NUMERIC:
-        return dtype_is_numeric(b->c, dtype);
+        return lin_dtype_is_numeric(b->c, dtype);
     case CLASS_INTEGER:
-        return dtype_is_integer(b->c, dtype);
+        return lin_dtype_is_integer(b->c, dtype);
     case CLASS_FLOAT:
-        return dtype_is_float(b->c, dtype);
+        return lin_dtype_is_float(b->c, dtype);
     case CLASS_BITS:
-        return dtype == LIN_DTYPE_BOOL || dtype_is_integer(b->c, dtype);
+        return dtype == LIN_DTYPE_BOOL || lin_dtype_is_integer(b->c, dtype);
     }
     return false;
 }
@@ -43,9 +43,10 @@ static const char *const class_words[] = {
 static bool unsupported(body *b, lin_span span, const char *what, const lin_type *type)
 {
     if (type->kind == LIN_TYPE_NONE)
-        body_report(b, span, "E2113", "`none` needs an optional type from its context");
+        lin_body_report(b, span, "E2113", "`none` needs an optional type from its context");
     else
-        body_report(b, span, "E2104", "`%s` does not work on `%s`", what, type_text(b->c, type));
+        lin_body_report(b, span, "E2104", "`%s` does not work on `%s`", what,
+                        lin_type_text(b->c, type));
     return false;
 }
 
@@ -61,10 +62,12 @@ static bool common_dtype(body *b, lin_span span, const operand *operands, uint32
         if (!is_data(operands[i].type))
             continue;
         if (first != NULL && first->type->dtype != operands[i].type->dtype) {
-            lin_diagnostic *d = body_report(b, span, "E2103", "dtypes do not match");
-            note(b->c, d, "left operand has dtype %s", dtype_text(b->c, first->type->dtype));
-            note(b->c, d, "right operand has dtype %s", dtype_text(b->c, operands[i].type->dtype));
-            help(b->c, d, "convert one side with cast<...>");
+            lin_diagnostic *d = lin_body_report(b, span, "E2103", "dtypes do not match");
+            lin_note(b->c, d, "left operand has dtype %s",
+                     lin_dtype_text(b->c, first->type->dtype));
+            lin_note(b->c, d, "right operand has dtype %s",
+                     lin_dtype_text(b->c, operands[i].type->dtype));
+            lin_help(b->c, d, "convert one side with cast<...>");
             return false;
         }
         if (first == NULL)
@@ -74,32 +77,33 @@ static bool common_dtype(body *b, lin_span span, const operand *operands, uint32
     if (first != NULL)
         *out = first->type->dtype;
     else if (hint != NULL && is_data(hint) &&
-             (any_float ? dtype_is_float(b->c, hint->dtype) : dtype_is_numeric(b->c, hint->dtype)))
+             (any_float ? lin_dtype_is_float(b->c, hint->dtype)
+                        : lin_dtype_is_numeric(b->c, hint->dtype)))
         *out = hint->dtype;
     return true;
 }
 
-bool body_same_dtype(body *b, lin_span span, const char *what, operand *operands, uint32_t count,
-                     operand_class class, const lin_type *hint)
+bool lin_body_same_dtype(body *b, lin_span span, const char *what, operand *operands,
+                         uint32_t count, operand_class class, const lin_type *hint)
 {
     lin_dtype_term dtype;
     for (uint32_t i = 0; i < count; i++) {
         if (body_is_error(operands[i]))
             return false;
-        if (!is_data(operands[i].type) && !body_is_literal(operands[i].type))
+        if (!is_data(operands[i].type) && !lin_body_is_literal(operands[i].type))
             return unsupported(b, span, what, operands[i].type);
     }
     if (!common_dtype(b, span, operands, count, hint, &dtype))
         return false;
-    if (!body_dtype_fits(b, dtype, class)) {
-        lin_diagnostic *d = body_report(b, span, "E2104", "`%s` does not work on dtype `%s`", what,
-                                        dtype_text(b->c, dtype));
-        note(b->c, d, "it needs %s", class_words[class]);
+    if (!lin_body_dtype_fits(b, dtype, class)) {
+        lin_diagnostic *d = lin_body_report(b, span, "E2104", "`%s` does not work on dtype `%s`",
+                                            what, lin_dtype_text(b->c, dtype));
+        lin_note(b->c, d, "it needs %s", class_words[class]);
         return false;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (body_is_literal(operands[i].type))
-            operands[i] = body_adopt(b, operands[i], dtype);
+        if (lin_body_is_literal(operands[i].type))
+            operands[i] = lin_body_adopt(b, operands[i], dtype);
         if (body_is_error(operands[i]))
             return false;
     }
@@ -108,7 +112,7 @@ bool body_same_dtype(body *b, lin_span span, const char *what, operand *operands
 
 /* ---- shapes ---- */
 
-bool body_axes_equal(body *b, lin_axis x, lin_axis y)
+bool lin_body_axes_equal(body *b, lin_axis x, lin_axis y)
 {
     if (x.is_pack || y.is_pack)
         return x.is_pack && y.is_pack && x.pack == y.pack;
@@ -124,7 +128,7 @@ static bool is_one(body *b, lin_axis axis)
 
 static bool merge_axis(body *b, lin_axis x, lin_axis y, lin_axis *out)
 {
-    if (body_axes_equal(b, x, y) || is_one(b, y)) {
+    if (lin_body_axes_equal(b, x, y) || is_one(b, y)) {
         *out = x;
         return true;
     }
@@ -154,8 +158,8 @@ static bool merge_shape(body *b, lin_axis **axes, uint32_t *count, const lin_typ
     return true;
 }
 
-const lin_type *body_broadcast(body *b, lin_span span, const operand *operands, uint32_t count,
-                               lin_dtype_term dtype)
+const lin_type *lin_body_broadcast(body *b, lin_span span, const operand *operands, uint32_t count,
+                                   lin_dtype_term dtype)
 {
     lin_axis *axes = NULL;
     uint32_t axis_count = 0;
@@ -164,16 +168,17 @@ const lin_type *body_broadcast(body *b, lin_span span, const operand *operands, 
         if (operands[i].type->kind != LIN_TYPE_TENSOR)
             continue;
         if (!merge_shape(b, &axes, &axis_count, operands[i].type)) {
-            lin_diagnostic *d = body_report(b, span, "E2207", "shapes do not broadcast");
+            lin_diagnostic *d = lin_body_report(b, span, "E2207", "shapes do not broadcast");
             for (uint32_t k = 0; k <= i; k++)
-                note(b->c, d, "operand %u is `%s`", k + 1, type_text(b->c, operands[k].type));
-            help(b->c, d,
-                 "aligned from the right, dimensions must be equal or 1; a `where` clause "
-                 "can say so");
+                lin_note(b->c, d, "operand %u is `%s`", k + 1,
+                         lin_type_text(b->c, operands[k].type));
+            lin_help(b->c, d,
+                     "aligned from the right, dimensions must be equal or 1; a `where` clause "
+                     "can say so");
             return NULL;
         }
     }
-    return tensor_type(b->c, axes, axis_count, dtype);
+    return lin_tensor_type(b->c, axes, axis_count, dtype);
 }
 
 /* ---- compile-time integers ---- */
@@ -181,9 +186,9 @@ const lin_type *body_broadcast(body *b, lin_span span, const operand *operands, 
 static lin_expr divide(body *b, lin_op_kind kind, lin_expr x, lin_expr y, lin_span span)
 {
     if (!lin_solver_positive(b->c->solver, y)) {
-        lin_diagnostic *d = body_report(b, span, "E2205", "divisor `%s` is not provably positive",
-                                        dim_text(b->c, y));
-        help(b->c, d, "add `where %s > 0`", dim_text(b->c, y));
+        lin_diagnostic *d = lin_body_report(
+            b, span, "E2205", "divisor `%s` is not provably positive", lin_dim_text(b->c, y));
+        lin_help(b->c, d, "add `where %s > 0`", lin_dim_text(b->c, y));
         return LIN_EXPR_INVALID;
     }
     lin_expr_table *dims = b->c->program->dims;
@@ -220,7 +225,8 @@ static lin_expr fold_bits(body *b, lin_op_kind kind, int64_t x, int64_t y)
     return lin_expr_int(dims, (int64_t)bits);
 }
 
-operand body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand right, lin_span span)
+operand lin_body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand right,
+                                lin_span span)
 {
     lin_expr_table *dims = b->c->program->dims;
     lin_expr x = left.type->dim, y = right.type->dim, value;
@@ -240,7 +246,7 @@ operand body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand rig
     case LIN_OP_REM:
         value = divide(b, kind, x, y, span);
         if (value == LIN_EXPR_INVALID)
-            return body_error(span);
+            return lin_body_error(span);
         break;
     case LIN_OP_MIN:
         value = lin_expr_min(dims, x, y);
@@ -250,16 +256,16 @@ operand body_dim_arithmetic(body *b, lin_op_kind kind, operand left, operand rig
         break;
     default:
         if (!lin_expr_is_int(dims, x, &cx) || !lin_expr_is_int(dims, y, &cy)) {
-            body_report(b, span, "E2123", "`%s` needs integer constants or runtime operands",
-                        lin_op_name(kind));
-            return body_error(span);
+            lin_body_report(b, span, "E2123", "`%s` needs integer constants or runtime operands",
+                            lin_op_name(kind));
+            return lin_body_error(span);
         }
         value = fold_bits(b, kind, cx, cy);
         break;
     }
     if (value == LIN_EXPR_INVALID)
-        body_report(b, span, "E2123", "the value does not fit a 64-bit compile-time integer");
-    return body_dim(b, value, span);
+        lin_body_report(b, span, "E2123", "the value does not fit a 64-bit compile-time integer");
+    return lin_body_dim(b, value, span);
 }
 
 /* ---- operators ---- */
@@ -303,17 +309,18 @@ static operand logical(body *b, lin_span span, const char *what, lin_op_kind kin
 {
     for (uint32_t i = 0; i < count; i++) {
         if (body_is_error(operands[i]))
-            return body_error(span);
+            return lin_body_error(span);
         if (!is_bool_scalar(operands[i].type)) {
             lin_diagnostic *d =
-                body_report(b, span, "E2116", "`%s` needs scalar `bool` operands", what);
-            note(b->c, d, "found `%s`", type_text(b->c, operands[i].type));
+                lin_body_report(b, span, "E2116", "`%s` needs scalar `bool` operands", what);
+            lin_note(b->c, d, "found `%s`", lin_type_text(b->c, operands[i].type));
             if (operands[i].type->kind == LIN_TYPE_TENSOR && count == 2)
-                help(b->c, d, "tensors of `bool` combine with `&` and `|`");
-            return body_error(span);
+                lin_help(b->c, d, "tensors of `bool` combine with `&` and `|`");
+            return lin_body_error(span);
         }
     }
-    return body_emit_one(b, kind, span, operands, count, scalar_type(b->c, LIN_DTYPE_BOOL), NULL);
+    return lin_body_emit_one(b, kind, span, operands, count, lin_scalar_type(b->c, LIN_DTYPE_BOOL),
+                             NULL);
 }
 
 static operand compare_enums(body *b, const operator_row *row, const operand *sides, lin_span span)
@@ -321,14 +328,14 @@ static operand compare_enums(body *b, const operator_row *row, const operand *si
     lin_op *op;
     if (row->class != CLASS_ANY) {
         (void)unsupported(b, span, row->spelling, sides[0].type);
-        return body_error(span);
+        return lin_body_error(span);
     }
-    if (!types_equal(b->c, sides[0].type, sides[1].type)) {
-        body_mismatch(b, span, "E2101", sides[0].type, sides[1].type);
-        return body_error(span);
+    if (!lin_types_equal(b->c, sides[0].type, sides[1].type)) {
+        lin_body_mismatch(b, span, "E2101", sides[0].type, sides[1].type);
+        return lin_body_error(span);
     }
-    operand o =
-        body_emit_one(b, LIN_OP_COMPARE, span, sides, 2, scalar_type(b->c, LIN_DTYPE_BOOL), &op);
+    operand o = lin_body_emit_one(b, LIN_OP_COMPARE, span, sides, 2,
+                                  lin_scalar_type(b->c, LIN_DTYPE_BOOL), &op);
     op->as.comparison = row->comparison;
     return o;
 }
@@ -338,66 +345,66 @@ static operand literals(body *b, const operator_row *row, operand left, operand 
                         lin_span span)
 {
     if (left.type->kind == LIN_TYPE_DIM && right.type->kind == LIN_TYPE_DIM)
-        return body_dim_arithmetic(b, row->kind, left, right, span);
+        return lin_body_dim_arithmetic(b, row->kind, left, right, span);
     if (row->class == CLASS_BITS) {
         (void)unsupported(b, span, row->spelling, &(lin_type){ .kind = LIN_TYPE_FLOAT });
-        return body_error(span);
+        return lin_body_error(span);
     }
-    return body_literal_of(b, row->kind, left, &right, span);
+    return lin_body_literal_of(b, row->kind, left, &right, span);
 }
 
-operand body_binary(body *b, const ast_expr *e)
+operand lin_body_binary(body *b, const ast_expr *e)
 {
     const operator_row *row = &operators[e->as.binary.op];
     operand sides[2];
     lin_op *op;
 
-    sides[0] = body_eval(b, e->as.binary.left, NULL);
-    sides[1] = body_eval(b, e->as.binary.right, NULL);
+    sides[0] = lin_body_eval(b, e->as.binary.left, NULL);
+    sides[1] = lin_body_eval(b, e->as.binary.right, NULL);
     if (body_is_error(sides[0]) || body_is_error(sides[1]))
-        return body_error(e->span);
+        return lin_body_error(e->span);
     if (row->kind == LIN_OP_AND || row->kind == LIN_OP_OR)
         return logical(b, e->span, row->spelling, row->kind, sides, 2);
     if (row->kind == LIN_OP_COMPARE && sides[0].type->kind == LIN_TYPE_ENUM)
         return compare_enums(b, row, sides, e->span);
-    if (row->kind != LIN_OP_COMPARE && body_is_literal(sides[0].type) &&
-        body_is_literal(sides[1].type))
+    if (row->kind != LIN_OP_COMPARE && lin_body_is_literal(sides[0].type) &&
+        lin_body_is_literal(sides[1].type))
         return literals(b, row, sides[0], sides[1], e->span);
 
-    if (!body_same_dtype(b, e->span, row->spelling, sides, 2, row->class, NULL))
-        return body_error(e->span);
+    if (!lin_body_same_dtype(b, e->span, row->spelling, sides, 2, row->class, NULL))
+        return lin_body_error(e->span);
     bool compares = row->kind == LIN_OP_COMPARE;
-    const lin_type *type = body_broadcast(
+    const lin_type *type = lin_body_broadcast(
         b, e->span, sides, 2, compares ? (lin_dtype_term)LIN_DTYPE_BOOL : sides[0].type->dtype);
     if (type == NULL)
-        return body_error(e->span);
-    operand o = body_emit_one(b, row->kind, e->span, sides, 2, type, &op);
+        return lin_body_error(e->span);
+    operand o = lin_body_emit_one(b, row->kind, e->span, sides, 2, type, &op);
     if (compares)
         op->as.comparison = row->comparison;
     return o;
 }
 
-operand body_unary(body *b, const ast_expr *e)
+operand lin_body_unary(body *b, const ast_expr *e)
 {
-    operand o = body_eval(b, e->as.unary.operand, NULL);
+    operand o = lin_body_eval(b, e->as.unary.operand, NULL);
     if (body_is_error(o))
-        return body_error(e->span);
+        return lin_body_error(e->span);
     if (e->as.unary.op == AST_NOT)
         return logical(b, e->span, "!", LIN_OP_NOT, &o, 1);
 
     bool negates = e->as.unary.op == AST_NEG;
-    if (body_is_literal(o.type)) {
+    if (lin_body_is_literal(o.type)) {
         o.span = e->span;
         if (!negates)
             return o;
         if (o.type->kind == LIN_TYPE_FLOAT)
-            return body_literal_of(b, LIN_OP_NEG, o, NULL, e->span);
-        operand zero = body_dim(b, lin_expr_int(b->c->program->dims, 0), e->span);
-        return body_dim_arithmetic(b, LIN_OP_SUB, zero, o, e->span);
+            return lin_body_literal_of(b, LIN_OP_NEG, o, NULL, e->span);
+        operand zero = lin_body_dim(b, lin_expr_int(b->c->program->dims, 0), e->span);
+        return lin_body_dim_arithmetic(b, LIN_OP_SUB, zero, o, e->span);
     }
-    if (!body_same_dtype(b, e->span, negates ? "-" : "+", &o, 1, CLASS_NUMERIC, NULL))
-        return body_error(e->span);
+    if (!lin_body_same_dtype(b, e->span, negates ? "-" : "+", &o, 1, CLASS_NUMERIC, NULL))
+        return lin_body_error(e->span);
     if (!negates)
         return o;
-    return body_emit_one(b, LIN_OP_NEG, e->span, &o, 1, o.type, NULL);
+    return lin_body_emit_one(b, LIN_OP_NEG, e->span, &o, 1, o.type, NULL);
 }

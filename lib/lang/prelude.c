@@ -23,20 +23,20 @@ typedef struct prelude_row {
 static operand elementwise(body *b, prelude_call *call, operand_class class)
 {
     lin_span span = call->e->span;
-    if (!body_same_dtype(b, span, call->name, call->args, call->count, class, call->hint))
-        return body_error(span);
+    if (!lin_body_same_dtype(b, span, call->name, call->args, call->count, class, call->hint))
+        return lin_body_error(span);
     const lin_type *type =
-        body_broadcast(b, span, call->args, call->count, call->args[0].type->dtype);
+        lin_body_broadcast(b, span, call->args, call->count, call->args[0].type->dtype);
     if (type == NULL)
-        return body_error(span);
-    return body_emit_one(b, call->kind, span, call->args, call->count, type, NULL);
+        return lin_body_error(span);
+    return lin_body_emit_one(b, call->kind, span, call->args, call->count, type, NULL);
 }
 
 static bool all_literals(const prelude_call *call, lin_type_kind *out_kind)
 {
     *out_kind = LIN_TYPE_DIM;
     for (uint32_t i = 0; i < call->count; i++) {
-        if (!body_is_literal(call->args[i].type))
+        if (!lin_body_is_literal(call->args[i].type))
             return false;
         if (call->args[i].type->kind == LIN_TYPE_FLOAT)
             *out_kind = LIN_TYPE_FLOAT;
@@ -46,8 +46,8 @@ static bool all_literals(const prelude_call *call, lin_type_kind *out_kind)
 
 static operand make_float(body *b, prelude_call *call)
 {
-    if (body_is_literal(call->args[0].type))
-        return body_literal_of(b, call->kind, call->args[0], NULL, call->e->span);
+    if (lin_body_is_literal(call->args[0].type))
+        return lin_body_literal_of(b, call->kind, call->args[0], NULL, call->e->span);
     return elementwise(b, call, CLASS_FLOAT);
 }
 
@@ -55,14 +55,14 @@ static operand make_abs(body *b, prelude_call *call)
 {
     operand x = call->args[0];
     if (x.type->kind == LIN_TYPE_FLOAT)
-        return body_literal_of(b, LIN_OP_ABS, x, NULL, call->e->span);
+        return lin_body_literal_of(b, LIN_OP_ABS, x, NULL, call->e->span);
     if (x.type->kind != LIN_TYPE_DIM)
         return elementwise(b, call, CLASS_NUMERIC);
-    operand zero = body_dim(b, lin_expr_int(b->c->program->dims, 0), call->e->span);
-    operand minus = body_dim_arithmetic(b, LIN_OP_SUB, zero, x, call->e->span);
+    operand zero = lin_body_dim(b, lin_expr_int(b->c->program->dims, 0), call->e->span);
+    operand minus = lin_body_dim_arithmetic(b, LIN_OP_SUB, zero, x, call->e->span);
     if (body_is_error(minus))
         return minus;
-    return body_dim_arithmetic(b, LIN_OP_MAX, x, minus, call->e->span);
+    return lin_body_dim_arithmetic(b, LIN_OP_MAX, x, minus, call->e->span);
 }
 
 static operand make_extreme(body *b, prelude_call *call)
@@ -71,15 +71,15 @@ static operand make_extreme(body *b, prelude_call *call)
     if (!all_literals(call, &kind))
         return elementwise(b, call, CLASS_NUMERIC);
     if (kind == LIN_TYPE_DIM)
-        return body_dim_arithmetic(b, call->kind, call->args[0], call->args[1], call->e->span);
-    return body_literal_of(b, call->kind, call->args[0], &call->args[1], call->e->span);
+        return lin_body_dim_arithmetic(b, call->kind, call->args[0], call->args[1], call->e->span);
+    return lin_body_literal_of(b, call->kind, call->args[0], &call->args[1], call->e->span);
 }
 
 static operand make_shift(body *b, prelude_call *call)
 {
     lin_type_kind kind;
     if (all_literals(call, &kind) && kind == LIN_TYPE_DIM)
-        return body_dim_arithmetic(b, call->kind, call->args[0], call->args[1], call->e->span);
+        return lin_body_dim_arithmetic(b, call->kind, call->args[0], call->args[1], call->e->span);
     return elementwise(b, call, CLASS_INTEGER);
 }
 
@@ -88,16 +88,16 @@ static operand make_select(body *b, prelude_call *call)
     lin_span span = call->e->span;
     const lin_type *c = call->args[0].type;
     if ((c->kind != LIN_TYPE_SCALAR && c->kind != LIN_TYPE_TENSOR) || c->dtype != LIN_DTYPE_BOOL) {
-        body_report(b, call->args[0].span, "E2114",
-                    "the condition of `select` is `bool`, found `%s`", type_text(b->c, c));
-        return body_error(span);
+        lin_body_report(b, call->args[0].span, "E2114",
+                        "the condition of `select` is `bool`, found `%s`", lin_type_text(b->c, c));
+        return lin_body_error(span);
     }
-    if (!body_same_dtype(b, span, call->name, &call->args[1], 2, CLASS_ANY, call->hint))
-        return body_error(span);
-    const lin_type *type = body_broadcast(b, span, call->args, 3, call->args[1].type->dtype);
+    if (!lin_body_same_dtype(b, span, call->name, &call->args[1], 2, CLASS_ANY, call->hint))
+        return lin_body_error(span);
+    const lin_type *type = lin_body_broadcast(b, span, call->args, 3, call->args[1].type->dtype);
     if (type == NULL)
-        return body_error(span);
-    return body_emit_one(b, LIN_OP_SELECT, span, call->args, 3, type, NULL);
+        return lin_body_error(span);
+    return lin_body_emit_one(b, LIN_OP_SELECT, span, call->args, 3, type, NULL);
 }
 
 static operand make_cast(body *b, prelude_call *call)
@@ -105,24 +105,25 @@ static operand make_cast(body *b, prelude_call *call)
     operand x = call->args[0];
     lin_span span = call->e->span;
     if (!call->has_dtype) {
-        body_report(b, span, "E2110", "`cast` needs the dtype it converts to: cast<f32>(x)");
-        return body_error(span);
+        lin_body_report(b, span, "E2110", "`cast` needs the dtype it converts to: cast<f32>(x)");
+        return lin_body_error(span);
     }
-    if (x.type->kind == LIN_TYPE_DIM && dtype_is_numeric(b->c, call->dtype))
-        return body_adopt(b, x, call->dtype);
-    if (x.type->kind == LIN_TYPE_FLOAT && dtype_is_float(b->c, call->dtype))
-        return body_adopt(b, x, call->dtype);
-    if (!body_same_dtype(b, span, call->name, &x, 1, CLASS_ANY, NULL))
-        return body_error(span);
-    return body_emit_one(b, LIN_OP_CAST, span, &x, 1,
-                         tensor_type(b->c, x.type->axes, x.type->axis_count, call->dtype), NULL);
+    if (x.type->kind == LIN_TYPE_DIM && lin_dtype_is_numeric(b->c, call->dtype))
+        return lin_body_adopt(b, x, call->dtype);
+    if (x.type->kind == LIN_TYPE_FLOAT && lin_dtype_is_float(b->c, call->dtype))
+        return lin_body_adopt(b, x, call->dtype);
+    if (!lin_body_same_dtype(b, span, call->name, &x, 1, CLASS_ANY, NULL))
+        return lin_body_error(span);
+    return lin_body_emit_one(b, LIN_OP_CAST, span, &x, 1,
+                             lin_tensor_type(b->c, x.type->axes, x.type->axis_count, call->dtype),
+                             NULL);
 }
 
 static operand make_reserved(body *b, prelude_call *call)
 {
-    body_report(b, call->e->as.call.callee->span, "E2190", "`%s` is reserved and does nothing yet",
-                call->name);
-    return body_error(call->e->span);
+    lin_body_report(b, call->e->as.call.callee->span, "E2190",
+                    "`%s` is reserved and does nothing yet", call->name);
+    return lin_body_error(call->e->span);
 }
 
 /* ---- the table ---- */
@@ -146,13 +147,13 @@ static const prelude_row rows[] = {
     { "shl",          LIN_OP_SHL,       2, 2,          false, false, LIN_BOUND_DTYPE,   make_shift },
     { "shr",          LIN_OP_SHR,       2, 2,          false, false, LIN_BOUND_DTYPE,   make_shift },
     { "select",       LIN_OP_SELECT,    3, 3,          false, false, LIN_BOUND_DTYPE,   make_select },
-    { "reshape",      LIN_OP_RESHAPE,   2, 2,          false, false, LIN_BOUND_DTYPE,   body_make_reshape },
-    { "broadcast_to", LIN_OP_BROADCAST, 2, 2,          false, false, LIN_BOUND_DTYPE,   body_make_broadcast },
-    { "permute",      LIN_OP_PERMUTE,   2, 2,          false, false, LIN_BOUND_DTYPE,   body_make_permute },
-    { "concat",       LIN_OP_CONCAT,    2, ANY_NUMBER, false, true,  LIN_BOUND_DTYPE,   body_make_concat },
-    { "cumsum",       LIN_OP_CUMSUM,    1, 1,          false, true,  LIN_BOUND_DTYPE,   body_make_cumsum },
-    { "iota",         LIN_OP_IOTA,      1, 1,          true,  false, LIN_BOUND_NUMERIC, body_make_iota },
-    { "fill",         LIN_OP_FILL,      2, 2,          true,  false, LIN_BOUND_DTYPE,   body_make_fill },
+    { "reshape",      LIN_OP_RESHAPE,   2, 2,          false, false, LIN_BOUND_DTYPE,   lin_body_make_reshape },
+    { "broadcast_to", LIN_OP_BROADCAST, 2, 2,          false, false, LIN_BOUND_DTYPE,   lin_body_make_broadcast },
+    { "permute",      LIN_OP_PERMUTE,   2, 2,          false, false, LIN_BOUND_DTYPE,   lin_body_make_permute },
+    { "concat",       LIN_OP_CONCAT,    2, ANY_NUMBER, false, true,  LIN_BOUND_DTYPE,   lin_body_make_concat },
+    { "cumsum",       LIN_OP_CUMSUM,    1, 1,          false, true,  LIN_BOUND_DTYPE,   lin_body_make_cumsum },
+    { "iota",         LIN_OP_IOTA,      1, 1,          true,  false, LIN_BOUND_NUMERIC, lin_body_make_iota },
+    { "fill",         LIN_OP_FILL,      2, 2,          true,  false, LIN_BOUND_DTYPE,   lin_body_make_fill },
     { "pad",          LIN_OP_COUNT,     0, ANY_NUMBER, true,  true,  LIN_BOUND_DTYPE,   make_reserved },
     { "gather",       LIN_OP_COUNT,     0, ANY_NUMBER, true,  true,  LIN_BOUND_DTYPE,   make_reserved },
     { "scatter",      LIN_OP_COUNT,     0, ANY_NUMBER, true,  true,  LIN_BOUND_DTYPE,   make_reserved },
@@ -167,7 +168,7 @@ static const prelude_row *find_row(const char *name)
     return NULL;
 }
 
-bool body_prelude_find(const char *name)
+bool lin_body_prelude_find(const char *name)
 {
     return find_row(name) != NULL;
 }
@@ -182,28 +183,28 @@ static bool take_dtype(body *b, const prelude_row *row, prelude_call *call)
                                   .kind = LIN_GENERIC_DTYPE,
                                   .bound = row->bound };
     const lin_generics generics = { .items = &generic, .count = 1 };
-    uint32_t before = body_error_count(b);
+    uint32_t before = lin_body_error_count(b);
 
     if (!args->written)
         return true;
     if (!row->takes_dtype) {
-        body_report(b, args->span, "E2111", "`%s` takes no generic arguments", row->name);
+        lin_body_report(b, args->span, "E2111", "`%s` takes no generic arguments", row->name);
         return false;
     }
-    call->has_dtype = body_type_args(b, &generics, args, &arg) == 1;
+    call->has_dtype = lin_body_type_args(b, &generics, args, &arg) == 1;
     call->dtype = arg.dtype;
-    return body_error_count(b) == before;
+    return lin_body_error_count(b) == before;
 }
 
 static bool take_keyword(body *b, const prelude_row *row, prelude_call *call, const ast_arg *arg)
 {
-    if (row->takes_axis && strcmp(text_of(b->c, arg->keyword.name), "axis") == 0 &&
+    if (row->takes_axis && strcmp(lin_text_of(b->c, arg->keyword.name), "axis") == 0 &&
         call->axis == NULL) {
         call->axis = arg->value;
         return true;
     }
-    body_report(b, arg->keyword.span, "E2102", "`%s` takes no argument `%s` here", row->name,
-                text_of(b->c, arg->keyword.name));
+    lin_body_report(b, arg->keyword.span, "E2102", "`%s` takes no argument `%s` here", row->name,
+                    lin_text_of(b->c, arg->keyword.name));
     return false;
 }
 
@@ -219,7 +220,7 @@ static bool take_args(body *b, const prelude_row *row, prelude_call *call)
             good = take_keyword(b, row, call, arg) && good;
             continue;
         }
-        operand o = body_eval(b, arg->value, NULL);
+        operand o = lin_body_eval(b, arg->value, NULL);
         o.span = arg->value->span;
         good = good && !body_is_error(o);
         call->args[call->count++] = o;
@@ -227,27 +228,27 @@ static bool take_args(body *b, const prelude_row *row, prelude_call *call)
     if (!good)
         return false;
     if (call->count < row->least || call->count > row->most) {
-        body_report(b, e->span, "E2102", "`%s` takes %s%u argument%s", row->name,
-                    row->most == ANY_NUMBER ? "at least " : "", row->least,
-                    row->least == 1 ? "" : "s");
+        lin_body_report(b, e->span, "E2102", "`%s` takes %s%u argument%s", row->name,
+                        row->most == ANY_NUMBER ? "at least " : "", row->least,
+                        row->least == 1 ? "" : "s");
         return false;
     }
     if (row->takes_axis && row->kind != LIN_OP_COUNT && call->axis == NULL) {
-        body_report(b, e->span, "E2102", "`%s` needs the keyword argument `axis`", row->name);
+        lin_body_report(b, e->span, "E2102", "`%s` needs the keyword argument `axis`", row->name);
         return false;
     }
     return true;
 }
 
-operand body_prelude(body *b, const ast_expr *e, ast_ident name, const lin_type *hint)
+operand lin_body_prelude(body *b, const ast_expr *e, ast_ident name, const lin_type *hint)
 {
-    const prelude_row *row = find_row(text_of(b->c, name.name));
+    const prelude_row *row = find_row(lin_text_of(b->c, name.name));
     prelude_call call = { .e = e, .name = row->name, .kind = row->kind, .hint = hint };
 
     if (row->kind == LIN_OP_COUNT)
         return row->make(b, &call);
     bool typed = take_dtype(b, row, &call);
     if (!take_args(b, row, &call) || !typed)
-        return body_error(e->span);
+        return lin_body_error(e->span);
     return row->make(b, &call);
 }

@@ -19,8 +19,8 @@ static lin_axis axis_of_pack(checker *c, const lin_generic *pack)
 static lin_generic_arg wrong_arg(checker *c, const lin_generic *generic, lin_span span)
 {
     static const char *const wanted[] = { "a dimension", "a shape", "a dtype" };
-    report(c, span, "E2111", "generic `%s` wants %s", text_of(c, generic->name),
-           wanted[generic->kind]);
+    lin_report(c, span, "E2111", "generic `%s` wants %s", lin_text_of(c, generic->name),
+               wanted[generic->kind]);
     lin_generic_arg arg = { .kind = generic->kind, .dtype = LIN_DTYPE_F32 };
     return arg;
 }
@@ -54,20 +54,20 @@ static lin_generic_arg resolve_dim_arg(checker *c, const scope *s, const lin_gen
     lin_generic_arg arg = { .kind = LIN_GENERIC_DIM };
     const ast_ident *name = bare_name(written);
     if (written->dim != NULL && written->dim->kind != AST_SHAPE) {
-        arg.dim = resolve_dim(c, s, written->dim);
+        arg.dim = lin_resolve_dim(c, s, written->dim);
         return arg;
     }
     if (name != NULL) {
-        const lin_generic *other = is_local(s, name->name) ? NULL : find_generic(s, name->name);
-        if ((other != NULL && other->kind != LIN_GENERIC_DIM) || is_prelude_name(c, name->name))
+        const lin_generic *other = is_local(s, name->name) ? NULL : lin_find_generic(s, name->name);
+        if ((other != NULL && other->kind != LIN_GENERIC_DIM) || lin_is_prelude_name(c, name->name))
             return wrong_arg(c, generic, written->span);
-        arg.dim = dim_of_name(c, s, *name);
+        arg.dim = lin_dim_of_name(c, s, *name);
         return arg;
     }
     if (is_module_path(written->type)) {
-        decl *d = find_path(c, s, &written->type->path);
+        decl *d = lin_find_path(c, s, &written->type->path);
         if (d != NULL && d->kind == LIN_DECL_CONST)
-            arg.dim = constant_dim(c, d, written->span);
+            arg.dim = lin_constant_dim(c, d, written->span);
         return d == NULL || d->kind == LIN_DECL_CONST ? arg : wrong_arg(c, generic, written->span);
     }
     return wrong_arg(c, generic, written->span);
@@ -75,7 +75,7 @@ static lin_generic_arg resolve_dim_arg(checker *c, const scope *s, const lin_gen
 
 static const lin_generic *named_pack(const scope *s, lin_name name)
 {
-    const lin_generic *generic = is_local(s, name) ? NULL : find_generic(s, name);
+    const lin_generic *generic = is_local(s, name) ? NULL : lin_find_generic(s, name);
     return generic != NULL && generic->kind == LIN_GENERIC_SHAPE ? generic : NULL;
 }
 
@@ -86,7 +86,8 @@ static void resolve_shape(checker *c, const scope *s, const ast_expr *literal, l
     for (uint32_t i = 0; i < literal->as.list.count; i++) {
         const ast_expr *item = literal->as.list.items[i];
         const lin_generic *pack = item->kind == AST_NAME ? named_pack(s, item->as.name.name) : NULL;
-        axes[i] = pack != NULL ? axis_of_pack(c, pack) : axis_of_dim(resolve_dim(c, s, item));
+        axes[i] =
+            pack != NULL ? axis_of_pack(c, pack) : lin_axis_of_dim(lin_resolve_dim(c, s, item));
     }
     out->axes = axes;
     out->axis_count = literal->as.list.count;
@@ -109,9 +110,9 @@ static lin_generic_arg resolve_shape_arg(checker *c, const scope *s, const lin_g
         arg.axis_count = 1;
         return arg;
     }
-    if (name != NULL && !is_local(s, name->name) && find_generic(s, name->name) == NULL &&
-        find_item(c, s, name->name) == NULL && !is_prelude_name(c, name->name)) {
-        report_undeclared(c, s, *name);
+    if (name != NULL && !is_local(s, name->name) && lin_find_generic(s, name->name) == NULL &&
+        lin_find_item(c, s, name->name) == NULL && !lin_is_prelude_name(c, name->name)) {
+        lin_report_undeclared(c, s, *name);
         return arg;
     }
     return wrong_arg(c, generic, written->span);
@@ -122,21 +123,21 @@ static lin_generic_arg resolve_dtype_arg(checker *c, const scope *s, const lin_g
 {
     lin_generic_arg arg = { .kind = LIN_GENERIC_DTYPE, .dtype = LIN_DTYPE_F32 };
     const ast_ident *name = bare_name(written);
-    const lin_generic *other = name != NULL ? find_generic(s, name->name) : NULL;
+    const lin_generic *other = name != NULL ? lin_find_generic(s, name->name) : NULL;
     if (written->type == NULL || (other != NULL && other->kind != LIN_GENERIC_DTYPE))
         return wrong_arg(c, generic, written->span);
-    const lin_type *type = resolve_any_type(c, s, written->type);
+    const lin_type *type = lin_resolve_any_type(c, s, written->type);
     if (type->kind == LIN_TYPE_ERROR)
         return arg;
     if (type->kind != LIN_TYPE_SCALAR)
         return wrong_arg(c, generic, written->span);
-    if (check_dtype_class(c, generic, type->dtype, written->span))
+    if (lin_check_dtype_class(c, generic, type->dtype, written->span))
         arg.dtype = type->dtype;
     return arg;
 }
 
-lin_generic_arg resolve_type_arg(checker *c, const scope *s, const lin_generic *generic,
-                                 const ast_type_arg *written)
+lin_generic_arg lin_resolve_type_arg(checker *c, const scope *s, const lin_generic *generic,
+                                     const ast_type_arg *written)
 {
     switch (generic->kind) {
     case LIN_GENERIC_DIM:
@@ -149,18 +150,18 @@ lin_generic_arg resolve_type_arg(checker *c, const scope *s, const lin_generic *
     return resolve_dtype_arg(c, s, generic, written);
 }
 
-uint32_t resolve_type_args(checker *c, const scope *s, const lin_generics *generics,
-                           const ast_type_args *args, lin_generic_arg *out)
+uint32_t lin_resolve_type_args(checker *c, const scope *s, const lin_generics *generics,
+                               const ast_type_args *args, lin_generic_arg *out)
 {
     uint32_t count = args->written ? args->count : 0;
     if (count > generics->count) {
-        report(c, args->items[generics->count].span, "E2111",
-               "%u generic arguments where at most %u are wanted", (unsigned)count,
-               (unsigned)generics->count);
+        lin_report(c, args->items[generics->count].span, "E2111",
+                   "%u generic arguments where at most %u are wanted", (unsigned)count,
+                   (unsigned)generics->count);
         count = generics->count;
     }
     for (uint32_t i = 0; i < count; i++)
-        out[i] = resolve_type_arg(c, s, &generics->items[i], &args->items[i]);
+        out[i] = lin_resolve_type_arg(c, s, &generics->items[i], &args->items[i]);
     return count;
 }
 
@@ -171,7 +172,7 @@ static lin_generic_arg *complete_args(checker *c, const scope *s, const lin_gene
 {
     uint32_t errors = c->diagnostics->error_count;
     lin_generic_arg *args = LIN_NEW_ARRAY(c->arena, lin_generic_arg, generics->count);
-    uint32_t written = resolve_type_args(c, s, generics, &type->args, args);
+    uint32_t written = lin_resolve_type_args(c, s, generics, &type->args, args);
     if (errors != c->diagnostics->error_count)
         return NULL;
     bool *bound = LIN_NEW_ARRAY(c->scratch, bool, generics->count);
@@ -179,12 +180,12 @@ static lin_generic_arg *complete_args(checker *c, const scope *s, const lin_gene
     for (uint32_t i = 0; i < generics->count; i++) {
         const lin_generic *generic = &generics->items[i];
         if (i >= written && !generic->has_default) {
-            report(c, type->span, "E2110", "generic `%s` of `%s` is not given",
-                   text_of(c, generic->name), text_of(c, d->name));
+            lin_report(c, type->span, "E2110", "generic `%s` of `%s` is not given",
+                       lin_text_of(c, generic->name), lin_text_of(c, d->name));
             return NULL;
         }
         if (i >= written)
-            args[i] = *substitute_args(c, &known, &generic->default_arg, 1);
+            args[i] = *lin_substitute_args(c, &known, &generic->default_arg, 1);
         bound[i] = true;
     }
     return args;
@@ -198,7 +199,7 @@ static const lin_type *struct_type(checker *c, const lin_struct *structure, lin_
     const lin_type **parts = LIN_NEW_ARRAY(c->arena, const lin_type *, structure->field_count);
     const subst known = { .generics = &structure->generics, .items = args };
     for (uint32_t i = 0; i < structure->field_count; i++)
-        parts[i] = substitute_type(c, &known, structure->fields[i].type);
+        parts[i] = lin_substitute_type(c, &known, structure->fields[i].type);
     type->kind = LIN_TYPE_STRUCT;
     type->structure = structure;
     type->args = args;
@@ -207,7 +208,8 @@ static const lin_type *struct_type(checker *c, const lin_struct *structure, lin_
     return type;
 }
 
-const lin_type *struct_type_of(checker *c, const lin_struct *structure, const lin_generic_arg *args)
+const lin_type *lin_struct_type_of(checker *c, const lin_struct *structure,
+                                   const lin_generic_arg *args)
 {
     return struct_type(c, structure, (lin_generic_arg *)(uintptr_t)args);
 }
@@ -232,7 +234,7 @@ static const lin_type *type_of_args(checker *c, const decl *d, lin_generic_arg *
 {
     if (d->kind == LIN_DECL_ALIAS) {
         const subst known = { .generics = &d->alias.generics, .items = args };
-        return substitute_type(c, &known, d->alias.type);
+        return lin_substitute_type(c, &known, d->alias.type);
     }
     if (d->kind == LIN_DECL_STRUCT)
         return struct_type(c, d->structure, args);
@@ -249,25 +251,25 @@ static const lin_type *type_of_decl(checker *c, const scope *s, decl *d, const a
     const lin_generics *generics = generics_of(d);
     const ast_ident last = written->path.parts[written->path.count - 1];
     if (generics == NULL) {
-        report(c, last.span, "E1208", "`%s` is no type", text_of(c, last.name));
+        lin_report(c, last.span, "E1208", "`%s` is no type", lin_text_of(c, last.name));
         return &lin_error_type;
     }
-    resolve_decl_at(c, d, written->span);
+    lin_resolve_decl_at(c, d, written->span);
     if (d->state != LIN_DECL_DONE)
         return &lin_error_type;
     lin_generic_arg *args = complete_args(c, s, generics, written, d);
     if (args == NULL)
         return &lin_error_type;
     const lin_type *type = type_of_args(c, d, args);
-    return check_type_size(c, written->span, type) ? type : &lin_error_type;
+    return lin_check_type_size(c, written->span, type) ? type : &lin_error_type;
 }
 
 static const lin_type *scalar_without_args(checker *c, const ast_type *written,
                                            lin_dtype_term dtype)
 {
     if (!written->args.written)
-        return scalar_type(c, dtype);
-    report(c, written->args.span, "E2111", "a dtype takes no generic arguments");
+        return lin_scalar_type(c, dtype);
+    lin_report(c, written->args.span, "E2111", "a dtype takes no generic arguments");
     return &lin_error_type;
 }
 
@@ -277,36 +279,37 @@ static const lin_type *resolve_named(checker *c, const scope *s, const ast_type 
         return &lin_error_type;
     const ast_ident name = written->path.parts[0];
     if (written->path.count == 1) {
-        const char *text = text_of(c, name.name);
+        const char *text = lin_text_of(c, name.name);
         lin_dtype dtype;
         uint64_t length = 0;
         while (text[length] != '\0')
             length++;
         if (lin_dtype_find(text, length, &dtype))
             return scalar_without_args(c, written, (lin_dtype_term)dtype);
-        const lin_generic *generic = find_generic(s, name.name);
+        const lin_generic *generic = lin_find_generic(s, name.name);
         if (generic != NULL && generic->kind == LIN_GENERIC_DTYPE)
             return scalar_without_args(c, written, lin_dtype_of_symbol(generic->symbol));
-        if (generic != NULL || (is_prelude_name(c, name.name))) {
-            report(c, name.span, "E1208", "`%s` is no type", text);
+        if (generic != NULL || (lin_is_prelude_name(c, name.name))) {
+            lin_report(c, name.span, "E1208", "`%s` is no type", text);
             return &lin_error_type;
         }
     }
-    decl *d = find_path(c, s, &written->path);
+    decl *d = lin_find_path(c, s, &written->path);
     return d == NULL ? &lin_error_type : type_of_decl(c, s, d, written);
 }
 
 static bool resolve_pack_axis(checker *c, const scope *s, ast_ident ident, lin_axis *out)
 {
-    const lin_generic *generic = find_generic(s, ident.name);
+    const lin_generic *generic = lin_find_generic(s, ident.name);
     if (generic != NULL && generic->kind == LIN_GENERIC_SHAPE) {
         *out = axis_of_pack(c, generic);
         return true;
     }
-    if (generic == NULL && find_item(c, s, ident.name) == NULL && !is_prelude_name(c, ident.name))
-        report_undeclared(c, s, ident);
+    if (generic == NULL && lin_find_item(c, s, ident.name) == NULL &&
+        !lin_is_prelude_name(c, ident.name))
+        lin_report_undeclared(c, s, ident);
     else if (ident.name != 0)
-        report(c, ident.span, "E1208", "`%s` is no shape pack", text_of(c, ident.name));
+        lin_report(c, ident.span, "E1208", "`%s` is no shape pack", lin_text_of(c, ident.name));
     return false;
 }
 
@@ -319,18 +322,18 @@ static const lin_type *resolve_tensor(checker *c, const scope *s, const ast_type
         if (axis->is_pack)
             ok = resolve_pack_axis(c, s, axis->pack, &axes[i]) && ok;
         else
-            axes[i] = axis_of_dim(resolve_dim(c, s, axis->dim));
+            axes[i] = lin_axis_of_dim(lin_resolve_dim(c, s, axis->dim));
         ok = ok && (axis->is_pack || axes[i].dim != LIN_EXPR_INVALID);
     }
-    const lin_type *element = resolve_any_type(c, s, written->element);
+    const lin_type *element = lin_resolve_any_type(c, s, written->element);
     if (element->kind == LIN_TYPE_ERROR || !ok)
         return &lin_error_type;
     if (element->kind != LIN_TYPE_SCALAR) {
-        report(c, written->element->span, "E2101", "a tensor's element is a dtype, not `%s`",
-               type_text(c, element));
+        lin_report(c, written->element->span, "E2101", "a tensor's element is a dtype, not `%s`",
+                   lin_type_text(c, element));
         return &lin_error_type;
     }
-    return tensor_type(c, axes, written->axis_count, element->dtype);
+    return lin_tensor_type(c, axes, written->axis_count, element->dtype);
 }
 
 static const lin_type *resolve_tuple(checker *c, const scope *s, const ast_type *written)
@@ -338,19 +341,19 @@ static const lin_type *resolve_tuple(checker *c, const scope *s, const ast_type 
     const lin_type **parts = LIN_NEW_ARRAY(c->scratch, const lin_type *, written->part_count);
     bool ok = true;
     for (uint32_t i = 0; i < written->part_count; i++) {
-        parts[i] = resolve_type(c, s, written->parts[i]);
+        parts[i] = lin_resolve_type(c, s, written->parts[i]);
         ok = ok && parts[i]->kind != LIN_TYPE_ERROR;
     }
     if (!ok)
         return &lin_error_type;
-    const lin_type *type = tuple_type(c, parts, written->part_count);
-    return check_type_size(c, written->span, type) ? type : &lin_error_type;
+    const lin_type *type = lin_tuple_type(c, parts, written->part_count);
+    return lin_check_type_size(c, written->span, type) ? type : &lin_error_type;
 }
 
 static const lin_type *resolve_array(checker *c, const scope *s, const ast_type *written)
 {
-    const lin_type *element = resolve_any_type(c, s, written->element);
-    lin_expr length = resolve_dim(c, s, written->length);
+    const lin_type *element = lin_resolve_any_type(c, s, written->element);
+    lin_expr length = lin_resolve_dim(c, s, written->length);
     if (element->kind == LIN_TYPE_ERROR || length == LIN_EXPR_INVALID)
         return &lin_error_type;
     lin_type *type = LIN_NEW(c->arena, lin_type);
@@ -363,7 +366,7 @@ static const lin_type *resolve_array(checker *c, const scope *s, const ast_type 
     return type;
 }
 
-const lin_type *resolve_any_type(checker *c, const scope *s, const ast_type *written)
+const lin_type *lin_resolve_any_type(checker *c, const scope *s, const ast_type *written)
 {
     const lin_type *type = &lin_error_type;
     if (written == NULL)
@@ -382,7 +385,7 @@ const lin_type *resolve_any_type(checker *c, const scope *s, const ast_type *wri
         type = resolve_array(c, s, written);
         break;
     }
-    return written->optional ? optional_type(c, type) : type;
+    return written->optional ? lin_optional_type(c, type) : type;
 }
 
 /* Blocks are structure: they occur only as a `sub`. */
@@ -393,12 +396,12 @@ static bool holds_block(const lin_type *type)
     return type->kind == LIN_TYPE_OPTIONAL && holds_block(type->parts[0]);
 }
 
-const lin_type *resolve_type(checker *c, const scope *s, const ast_type *type)
+const lin_type *lin_resolve_type(checker *c, const scope *s, const ast_type *type)
 {
-    const lin_type *resolved = resolve_any_type(c, s, type);
+    const lin_type *resolved = lin_resolve_any_type(c, s, type);
     if (!holds_block(resolved))
         return resolved;
-    report(c, type->span, "E1208", "`%s` is no type of a value: only a `sub` holds a block",
-           type_text(c, resolved));
+    lin_report(c, type->span, "E1208", "`%s` is no type of a value: only a `sub` holds a block",
+               lin_type_text(c, resolved));
     return &lin_error_type;
 }

@@ -28,7 +28,7 @@ void lin_fill_prelude(checker *c)
     }
 }
 
-bool is_prelude_name(const checker *c, lin_name name)
+bool lin_is_prelude_name(const checker *c, lin_name name)
 {
     for (uint32_t i = 0; i < c->prelude.count; i++)
         if (c->prelude.items[i] == name)
@@ -36,12 +36,12 @@ bool is_prelude_name(const checker *c, lin_name name)
     return false;
 }
 
-bool check_declarable(checker *c, ast_ident ident)
+bool lin_check_declarable(checker *c, ast_ident ident)
 {
-    if (ident.name == 0 || !is_prelude_name(c, ident.name))
+    if (ident.name == 0 || !lin_is_prelude_name(c, ident.name))
         return true;
-    report(c, ident.span, "E1207", "`%s` belongs to the language and cannot be declared",
-           text_of(c, ident.name));
+    lin_report(c, ident.span, "E1207", "`%s` belongs to the language and cannot be declared",
+               lin_text_of(c, ident.name));
     return false;
 }
 
@@ -65,7 +65,7 @@ static const lin_generics *own_generics(const decl *d)
     return NULL;
 }
 
-scope scope_of(const decl *d)
+scope lin_scope_of(const decl *d)
 {
     scope s = { .module = d->home, .block = d->owner, .function_generics = own_generics(d) };
     if (d->kind == LIN_DECL_BLOCK)
@@ -83,7 +83,7 @@ static const lin_generic *find_in_generics(const lin_generics *generics, lin_nam
     return NULL;
 }
 
-const lin_generic *find_generic(const scope *s, lin_name name)
+const lin_generic *lin_find_generic(const scope *s, lin_name name)
 {
     if (name == 0)
         return NULL;
@@ -91,16 +91,16 @@ const lin_generic *find_generic(const scope *s, lin_name name)
     return generic != NULL ? generic : find_in_generics(s->block_generics, name);
 }
 
-decl *find_item(checker *c, const scope *s, lin_name name)
+decl *lin_find_item(checker *c, const scope *s, lin_name name)
 {
     (void)c;
     binding *found = NULL;
     if (name == 0)
         return NULL;
     for (const decl *block = s->block; block != NULL && found == NULL; block = block->owner)
-        found = binding_find(&block->inner, name);
+        found = lin_binding_find(&block->inner, name);
     if (found == NULL)
-        found = binding_find(&s->module->names, name);
+        found = lin_binding_find(&s->module->names, name);
     if (found == NULL)
         return NULL;
     found->used = true;
@@ -117,7 +117,7 @@ typedef LIN_LIST(const char *) word_list;
 static void add_word(checker *c, word_list *words, lin_name name)
 {
     if (words->count < MAX_WORDS)
-        LIN_PUSH(c->scratch, words, text_of(c, name));
+        LIN_PUSH(c->scratch, words, lin_text_of(c, name));
 }
 
 static void add_bindings(checker *c, word_list *words, const binding_list *names)
@@ -141,17 +141,17 @@ static void add_block(checker *c, word_list *words, const decl *block)
 
 static void suggest(checker *c, lin_diagnostic *d, lin_name name, const word_list *words)
 {
-    const char *nearest = lin_nearest(text_of(c, name), words->items, words->count);
+    const char *nearest = lin_nearest(lin_text_of(c, name), words->items, words->count);
     if (nearest != NULL)
-        help(c, d, "did you mean `%s`?", nearest);
+        lin_help(c, d, "did you mean `%s`?", nearest);
 }
 
-void report_undeclared(checker *c, const scope *s, ast_ident ident)
+void lin_report_undeclared(checker *c, const scope *s, ast_ident ident)
 {
     if (ident.name == 0)
         return;
     lin_diagnostic *d =
-        report(c, ident.span, "E1201", "`%s` is not declared", text_of(c, ident.name));
+        lin_report(c, ident.span, "E1201", "`%s` is not declared", lin_text_of(c, ident.name));
     if (d == NULL)
         return;
     word_list words = { 0 };
@@ -169,8 +169,8 @@ void report_undeclared(checker *c, const scope *s, ast_ident ident)
 
 static void report_lacking(checker *c, const module_scope *target, ast_ident ident)
 {
-    lin_diagnostic *d = report(c, ident.span, "E1201", "module `%s` has no item `%s`",
-                               target->module->path, text_of(c, ident.name));
+    lin_diagnostic *d = lin_report(c, ident.span, "E1201", "module `%s` has no item `%s`",
+                                   target->module->path, lin_text_of(c, ident.name));
     if (d == NULL)
         return;
     word_list words = { 0 };
@@ -180,18 +180,18 @@ static void report_lacking(checker *c, const module_scope *target, ast_ident ide
     suggest(c, d, ident.name, &words);
 }
 
-decl *find_in_module(checker *c, module_scope *target, const scope *from, ast_ident ident)
+decl *lin_find_in_module(checker *c, module_scope *target, const scope *from, ast_ident ident)
 {
     if (target == NULL || ident.name == 0)
         return NULL;
-    binding *found = binding_find(&target->names, ident.name);
+    binding *found = lin_binding_find(&target->names, ident.name);
     if (found == NULL || found->is_import) {
         report_lacking(c, target, ident);
         return NULL;
     }
     if (!found->decl->is_public && target != from->module) {
-        lin_diagnostic *d = report(c, ident.span, "E1203", "`%s` is private to module `%s`",
-                                   text_of(c, ident.name), target->module->path);
+        lin_diagnostic *d = lin_report(c, ident.span, "E1203", "`%s` is private to module `%s`",
+                                       lin_text_of(c, ident.name), target->module->path);
         lin_diagnostic_place(c->diagnostics, d, c->sources.items[found->decl->span.source],
                              found->decl->span, "declared here without `pub`");
         return NULL;
@@ -201,24 +201,24 @@ decl *find_in_module(checker *c, module_scope *target, const scope *from, ast_id
 
 static decl *report_no_module(checker *c, ast_ident ident)
 {
-    report(c, ident.span, "E1208", "`%s` is no module", text_of(c, ident.name));
+    lin_report(c, ident.span, "E1208", "`%s` is no module", lin_text_of(c, ident.name));
     return NULL;
 }
 
-decl *find_path(checker *c, const scope *s, const ast_path *path)
+decl *lin_find_path(checker *c, const scope *s, const ast_path *path)
 {
     const ast_ident first = path->parts[0];
-    decl *d = find_item(c, s, first.name);
+    decl *d = lin_find_item(c, s, first.name);
     if (d == NULL) {
-        if (find_generic(s, first.name) != NULL || is_prelude_name(c, first.name))
+        if (lin_find_generic(s, first.name) != NULL || lin_is_prelude_name(c, first.name))
             return report_no_module(c, first);
-        report_undeclared(c, s, first);
+        lin_report_undeclared(c, s, first);
         return NULL;
     }
     for (uint32_t i = 1; i < path->count && d != NULL; i++) {
         if (d->kind != LIN_DECL_MODULE)
             return report_no_module(c, path->parts[i - 1]);
-        d = find_in_module(c, d->target, s, path->parts[i]);
+        d = lin_find_in_module(c, d->target, s, path->parts[i]);
     }
     return d;
 }

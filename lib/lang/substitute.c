@@ -35,14 +35,14 @@ static lin_expr value_of(void *user, lin_symbol symbol)
     case LIN_GENERIC_DIM:
         return arg->dim;
     case LIN_GENERIC_SHAPE:
-        return element_count(s->c, arg->axes, arg->axis_count);
+        return lin_element_count(s->c, arg->axes, arg->axis_count);
     case LIN_GENERIC_DTYPE:
         break;
     }
     return LIN_EXPR_INVALID;
 }
 
-lin_expr substitute_dim(checker *c, const subst *s, lin_expr dim)
+lin_expr lin_substitute_dim(checker *c, const subst *s, lin_expr dim)
 {
     substitution user = { .c = c, .chain = s };
     lin_expr_table *dims = c->program->dims;
@@ -51,7 +51,7 @@ lin_expr substitute_dim(checker *c, const subst *s, lin_expr dim)
     return lin_expr_replace(dims, dims, dim, value_of, &user);
 }
 
-lin_dtype_term substitute_dtype(const subst *s, lin_dtype_term dtype)
+lin_dtype_term lin_substitute_dtype(const subst *s, lin_dtype_term dtype)
 {
     if (lin_dtype_is_concrete(dtype))
         return dtype;
@@ -60,15 +60,15 @@ lin_dtype_term substitute_dtype(const subst *s, lin_dtype_term dtype)
 }
 
 /* Packs are spliced in. */
-const lin_axis *substitute_axes(checker *c, const subst *s, const lin_axis *axes, uint32_t count,
-                                uint32_t *out_count)
+const lin_axis *lin_substitute_axes(checker *c, const subst *s, const lin_axis *axes,
+                                    uint32_t count, uint32_t *out_count)
 {
     LIN_LIST(lin_axis) list = { 0 };
     for (uint32_t i = 0; i < count; i++) {
         const lin_generic_arg *arg = axes[i].is_pack ? find_arg(s, axes[i].pack) : NULL;
         if (arg == NULL) {
             lin_axis axis = axes[i];
-            axis.dim = substitute_dim(c, s, axis.dim);
+            axis.dim = lin_substitute_dim(c, s, axis.dim);
             LIN_PUSH(c->arena, &list, axis);
             continue;
         }
@@ -83,20 +83,20 @@ static lin_generic_arg substitute_arg(checker *c, const subst *s, lin_generic_ar
 {
     switch (arg.kind) {
     case LIN_GENERIC_DIM:
-        arg.dim = substitute_dim(c, s, arg.dim);
+        arg.dim = lin_substitute_dim(c, s, arg.dim);
         break;
     case LIN_GENERIC_SHAPE:
-        arg.axes = substitute_axes(c, s, arg.axes, arg.axis_count, &arg.axis_count);
+        arg.axes = lin_substitute_axes(c, s, arg.axes, arg.axis_count, &arg.axis_count);
         break;
     case LIN_GENERIC_DTYPE:
-        arg.dtype = substitute_dtype(s, arg.dtype);
+        arg.dtype = lin_substitute_dtype(s, arg.dtype);
         break;
     }
     return arg;
 }
 
-const lin_generic_arg *substitute_args(checker *c, const subst *s, const lin_generic_arg *args,
-                                       uint32_t count)
+const lin_generic_arg *lin_substitute_args(checker *c, const subst *s, const lin_generic_arg *args,
+                                           uint32_t count)
 {
     lin_generic_arg *out = LIN_NEW_ARRAY(c->arena, lin_generic_arg, count);
     for (uint32_t i = 0; i < count; i++)
@@ -104,7 +104,7 @@ const lin_generic_arg *substitute_args(checker *c, const subst *s, const lin_gen
     return out;
 }
 
-uint32_t generic_count(const lin_type *type)
+uint32_t lin_generic_count(const lin_type *type)
 {
     switch (type->kind) {
     case LIN_TYPE_BLOCK:
@@ -123,19 +123,19 @@ static const lin_type *rebuild(checker *c, const subst *s, const lin_type *type)
     lin_type *out = LIN_NEW(c->arena, lin_type);
     *out = *type;
     if (type->args != NULL)
-        out->args = substitute_args(c, s, type->args, generic_count(type));
+        out->args = lin_substitute_args(c, s, type->args, lin_generic_count(type));
     if (type->part_count > 0) {
         const lin_type **parts = LIN_NEW_ARRAY(c->arena, const lin_type *, type->part_count);
         for (uint32_t i = 0; i < type->part_count; i++)
-            parts[i] = substitute_type(c, s, type->parts[i]);
+            parts[i] = lin_substitute_type(c, s, type->parts[i]);
         out->parts = parts;
     }
     if (type->kind == LIN_TYPE_ARRAY || type->kind == LIN_TYPE_DIM)
-        out->dim = substitute_dim(c, s, type->dim);
+        out->dim = lin_substitute_dim(c, s, type->dim);
     return out;
 }
 
-const lin_type *substitute_type(checker *c, const subst *s, const lin_type *type)
+const lin_type *lin_substitute_type(checker *c, const subst *s, const lin_type *type)
 {
     uint32_t count = 0;
     switch (type->kind) {
@@ -148,15 +148,15 @@ const lin_type *substitute_type(checker *c, const subst *s, const lin_type *type
     case LIN_TYPE_SCALAR:
         return lin_dtype_is_concrete(type->dtype)
                    ? type
-                   : scalar_type(c, substitute_dtype(s, type->dtype));
+                   : lin_scalar_type(c, lin_substitute_dtype(s, type->dtype));
     case LIN_TYPE_TENSOR: {
-        const lin_axis *axes = substitute_axes(c, s, type->axes, type->axis_count, &count);
-        return tensor_type(c, axes, count, substitute_dtype(s, type->dtype));
+        const lin_axis *axes = lin_substitute_axes(c, s, type->axes, type->axis_count, &count);
+        return lin_tensor_type(c, axes, count, lin_substitute_dtype(s, type->dtype));
     }
     case LIN_TYPE_SHAPE: {
         lin_type *shape = LIN_NEW(c->arena, lin_type);
         *shape = *type;
-        shape->axes = substitute_axes(c, s, type->axes, type->axis_count, &shape->axis_count);
+        shape->axes = lin_substitute_axes(c, s, type->axes, type->axis_count, &shape->axis_count);
         return shape;
     }
     case LIN_TYPE_OPTIONAL:
@@ -171,9 +171,9 @@ const lin_type *substitute_type(checker *c, const subst *s, const lin_type *type
     return type;
 }
 
-const lin_type *member_type(checker *c, const lin_type *block_value, const lin_member *member)
+const lin_type *lin_member_type(checker *c, const lin_type *block_value, const lin_member *member)
 {
     const subst s = { .generics = &block_value->block->generics,
                       .items = (lin_generic_arg *)(uintptr_t)block_value->args };
-    return substitute_type(c, &s, member->type);
+    return lin_substitute_type(c, &s, member->type);
 }

@@ -2,8 +2,8 @@
 /*
  * Types: making them, what a dtype is known to be, and when two types are one. Types are plain
  * trees in the program's arena; equality is structural, with dimensions compared by proof
- * (types_equal) or as expressions (types_identical). A type of more than MAX_TYPE_PARTS nodes is
- * refused, which keeps every walk over a type bounded.
+ * (lin_types_equal) or as expressions (lin_types_identical). A type of more than MAX_TYPE_PARTS
+ * nodes is refused, which keeps every walk over a type bounded.
  */
 
 #include "lang/check.h"
@@ -24,17 +24,18 @@ static lin_type *new_type(checker *c, lin_type_kind kind)
     return type;
 }
 
-const lin_type *scalar_type(checker *c, lin_dtype_term dtype)
+const lin_type *lin_scalar_type(checker *c, lin_dtype_term dtype)
 {
     lin_type *type = new_type(c, LIN_TYPE_SCALAR);
     type->dtype = dtype;
     return type;
 }
 
-const lin_type *tensor_type(checker *c, const lin_axis *axes, uint32_t count, lin_dtype_term dtype)
+const lin_type *lin_tensor_type(checker *c, const lin_axis *axes, uint32_t count,
+                                lin_dtype_term dtype)
 {
     if (count == 0)
-        return scalar_type(c, dtype);
+        return lin_scalar_type(c, dtype);
     lin_type *type = new_type(c, LIN_TYPE_TENSOR);
     type->axes = axes;
     type->axis_count = count;
@@ -54,24 +55,24 @@ static const lin_type *type_of_parts(checker *c, lin_type_kind kind, const lin_t
     return type;
 }
 
-const lin_type *optional_type(checker *c, const lin_type *inner)
+const lin_type *lin_optional_type(checker *c, const lin_type *inner)
 {
     return inner->kind == LIN_TYPE_ERROR ? inner : type_of_parts(c, LIN_TYPE_OPTIONAL, &inner, 1);
 }
 
-const lin_type *tuple_type(checker *c, const lin_type *const *parts, uint32_t count)
+const lin_type *lin_tuple_type(checker *c, const lin_type *const *parts, uint32_t count)
 {
     return type_of_parts(c, LIN_TYPE_TUPLE, parts, count);
 }
 
-const lin_type *dim_type(checker *c, lin_expr value)
+const lin_type *lin_dim_type(checker *c, lin_expr value)
 {
     lin_type *type = new_type(c, LIN_TYPE_DIM);
     type->dim = value;
     return type;
 }
 
-const lin_type *float_type(checker *c, bool known, double value)
+const lin_type *lin_float_type(checker *c, bool known, double value)
 {
     lin_type *type = new_type(c, LIN_TYPE_FLOAT);
     type->has_number = known;
@@ -79,7 +80,7 @@ const lin_type *float_type(checker *c, bool known, double value)
     return type;
 }
 
-lin_axis axis_of_dim(lin_expr dim)
+lin_axis lin_axis_of_dim(lin_expr dim)
 {
     return (lin_axis){ .dim = dim };
 }
@@ -98,12 +99,12 @@ static bool count_parts(const lin_type *type, uint32_t *left)
     return true;
 }
 
-bool check_type_size(checker *c, lin_span span, const lin_type *type)
+bool lin_check_type_size(checker *c, lin_span span, const lin_type *type)
 {
     uint32_t left = MAX_TYPE_PARTS;
     if (count_parts(type, &left))
         return true;
-    report(c, span, "E1101", "too deeply nested: a type of more than %d parts", MAX_TYPE_PARTS);
+    lin_report(c, span, "E1101", "too deeply nested: a type of more than %d parts", MAX_TYPE_PARTS);
     return false;
 }
 
@@ -125,7 +126,7 @@ static lin_dtype_bound class_of(const checker *c, lin_dtype_term dtype)
     return LIN_BOUND_DTYPE;
 }
 
-bool dtype_satisfies(const checker *c, lin_dtype_term dtype, lin_dtype_bound bound)
+bool lin_dtype_satisfies(const checker *c, lin_dtype_term dtype, lin_dtype_bound bound)
 {
     lin_dtype_bound known = class_of(c, dtype);
     if (bound == LIN_BOUND_DTYPE || known == bound)
@@ -133,22 +134,22 @@ bool dtype_satisfies(const checker *c, lin_dtype_term dtype, lin_dtype_bound bou
     return bound == LIN_BOUND_NUMERIC && known != LIN_BOUND_DTYPE;
 }
 
-bool dtype_is_numeric(const checker *c, lin_dtype_term dtype)
+bool lin_dtype_is_numeric(const checker *c, lin_dtype_term dtype)
 {
-    return dtype_satisfies(c, dtype, LIN_BOUND_NUMERIC);
+    return lin_dtype_satisfies(c, dtype, LIN_BOUND_NUMERIC);
 }
 
-bool dtype_is_integer(const checker *c, lin_dtype_term dtype)
+bool lin_dtype_is_integer(const checker *c, lin_dtype_term dtype)
 {
-    return dtype_satisfies(c, dtype, LIN_BOUND_INTEGER);
+    return lin_dtype_satisfies(c, dtype, LIN_BOUND_INTEGER);
 }
 
-bool dtype_is_float(const checker *c, lin_dtype_term dtype)
+bool lin_dtype_is_float(const checker *c, lin_dtype_term dtype)
 {
-    return dtype_satisfies(c, dtype, LIN_BOUND_FLOAT);
+    return lin_dtype_satisfies(c, dtype, LIN_BOUND_FLOAT);
 }
 
-const char *dtype_text(const checker *c, lin_dtype_term dtype)
+const char *lin_dtype_text(const checker *c, lin_dtype_term dtype)
 {
     return lin_dtype_is_concrete(dtype)
                ? lin_dtype_name((lin_dtype)dtype)
@@ -259,17 +260,17 @@ static bool types_match(lin_solver *solver, const lin_type *a, const lin_type *b
     return false;
 }
 
-bool types_equal(checker *c, const lin_type *a, const lin_type *b)
+bool lin_types_equal(checker *c, const lin_type *a, const lin_type *b)
 {
     return types_match(c->solver, a, b);
 }
 
-bool types_identical(const lin_type *a, const lin_type *b)
+bool lin_types_identical(const lin_type *a, const lin_type *b)
 {
     return types_match(NULL, a, b);
 }
 
-lin_expr element_count(checker *c, const lin_axis *axes, uint32_t count)
+lin_expr lin_element_count(checker *c, const lin_axis *axes, uint32_t count)
 {
     lin_expr product = lin_expr_int(c->program->dims, 1);
     for (uint32_t i = 0; i < count; i++)

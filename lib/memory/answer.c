@@ -14,7 +14,13 @@
 
 static linnet_status list_runtime(lin_memory *memory, linnet_error *err)
 {
+    const lin_communication needs =
+        lin_comm_needs(&memory->parallel, memory->traced.split_tensors > 0, &memory->scratch);
     const lin_runtime_settings settings = {
+        .processes = needs.processes,
+        .communicators = needs.communicators,
+        .communicator_note = needs.note,
+        .channels = needs.channels,
         .backend = memory->settings.backend,
         .training = memory->settings.training != NULL,
         .context_bytes = memory->settings.context_bytes,
@@ -42,6 +48,23 @@ static linnet_status list_runtime(lin_memory *memory, linnet_error *err)
     return LINNET_OK;
 }
 
+static linnet_status check_parallel(const lin_memory *memory, linnet_error *err)
+{
+    const lin_parallel *parallel = &memory->parallel;
+    const bool trains = memory->settings.training != NULL;
+    const linnet_status status = lin_parallel_check(parallel, err);
+    if (status != LINNET_OK)
+        return status;
+    if (parallel->shards > 1 && !trains)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "`shards` is an option of training, which is off");
+    if (parallel->pipeline > 1 && !lin_pipeline_is_wanted(&memory->settings.pipeline))
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED, "a pipeline of this step is not modelled");
+    if (parallel->context > 1 && !trains)
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
+                        "context parallelism of inference is not modelled");
+    return LINNET_OK;
+}
+
 static linnet_status prepare(lin_memory *memory, lin_text *text, linnet_error *err)
 {
     jmp_buf out_of_memory;
@@ -51,9 +74,13 @@ static linnet_status prepare(lin_memory *memory, lin_text *text, linnet_error *e
     memory->scratch.on_failure = &out_of_memory;
     memory->traced.graph->arena.on_failure = &out_of_memory;
 
-    const linnet_status status = list_runtime(memory, err);
+    linnet_status status = check_parallel(memory, err);
+    if (status == LINNET_OK)
+        status = list_runtime(memory, err);
     if (status != LINNET_OK)
         return status;
+    if (lin_pipeline_is_wanted(&memory->settings.pipeline))
+        return lin_pipeline_prepare(memory, text, err);
     return memory->settings.training != NULL
                ? lin_memory_prepare_training(memory, memory->settings.training, text, err)
                : lin_memory_prepare_inference(memory, text, err);
@@ -86,6 +113,9 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
     memory->settings = *settings;
     memory->numerics = trace_settings->numerics;
     memory->processes = trace_settings->processes;
+    memory->parallel = lin_parallel_normal(&settings->parallel);
+    if (trace_settings->processes > 1)
+        memory->parallel.tensor = trace_settings->processes;
     memory->is_cache_given = trace_settings->role_given[LIN_ROLE_CACHE];
     lin_arena_init(&memory->arena, allocator);
     lin_arena_init(&memory->scratch, allocator);
@@ -100,6 +130,7 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
     }
     memory->settings.cublas_workspace_config = NULL; /* read; the caller's may go */
     memory->settings.training = NULL;
+    memory->settings.pipeline = (lin_pipeline_settings){ 0 };
     *out = memory;
     return LINNET_OK;
 }
@@ -109,6 +140,7 @@ void lin_memory_free(lin_memory *memory)
     if (memory == NULL)
         return;
     const lin_allocator allocator = memory->allocator;
+    lin_pipeline_free(memory);
     lin_graph_free(memory->traced.graph);
     lin_arena_free(&memory->scratch);
     lin_arena_free(&memory->arena);
@@ -142,6 +174,7 @@ static void describe_configuration(const lin_memory *memory, const lin_evaluated
         answer->role_value[role] = at->role_value[role];
         answer->role_free[role] = graph->role_free[role];
     }
+    answer->parallel = memory->parallel;
     answer->kv_dtype = lin_memory_cache_format(settings, arena);
     answer->kv_paged = settings->kv_block_size > 0;
     answer->kv_block_size = settings->kv_block_size;
@@ -200,8 +233,8 @@ static bool list_buffers(lin_memory *memory, lin_buffer *buffers, uint32_t *out_
 /* Offsets for every transient owner (tracing.md 7.3). The bound it is shown with is the peak
  * without workspaces, of sizes that are not rounded. Where the sum of all buffers does not fit in
  * int64_t there is no plan; the peaks stand. */
-static linnet_status plan_transient(lin_memory *memory, const lin_evaluated *at, lin_answer *answer,
-                                    linnet_error *err)
+linnet_status lin_memory_plan_transient(lin_memory *memory, const lin_evaluated *at,
+                                        lin_answer *answer, linnet_error *err)
 {
     lin_buffer *buffers = LIN_NEW_ARRAY(&memory->scratch, lin_buffer, memory->lifetime_count);
     uint32_t count;
@@ -234,11 +267,12 @@ static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text 
 
     describe_configuration(memory, at, answer);
     answer->peaks = at->peaks;
+    if (memory->pipeline != NULL)
+        return lin_pipeline_fill(memory, at, text, answer, err);
     answer->peak_step = at->peak;
-    answer->peak_at =
-        memory->training != NULL
-            ? lin_training_peak_words(memory, at, &answer->arena, &memory->scratch)
-            : lin_memory_step_words(&answer->arena, memory->traced.graph, at->peak);
+    answer->peak_at = memory->training != NULL
+                          ? lin_training_peak_words(memory, at, &answer->arena, &memory->scratch)
+                          : lin_memory_step_words(&answer->arena, memory->traced.graph, at->peak);
     answer->steps = memory->traced.graph->steps.count;
     answer->activations_formula = lin_memory_copy(&answer->arena, memory->activations_formula);
     if (memory->training != NULL) {
@@ -254,7 +288,7 @@ static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text 
     lin_memory_list_warnings(memory, answer);
     lin_memory_list_assumptions(memory, at, answer);
     describe_device(memory, answer);
-    return memory->training != NULL ? LINNET_OK : plan_transient(memory, at, answer, err);
+    return memory->training != NULL ? LINNET_OK : lin_memory_plan_transient(memory, at, answer, err);
 }
 
 linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],

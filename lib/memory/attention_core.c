@@ -81,7 +81,7 @@ static int32_t find_context(const lin_graph *graph, int32_t from, bool *derived)
 linnet_status lin_training_mark_cores(lin_memory *memory, linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
-    lin_schedule *schedule = &memory->training->schedule;
+    lin_moments *schedule = &memory->training->schedule;
     bool *derived = LIN_NEW_ARRAY(&memory->scratch, bool, graph->objects.count);
     for (int32_t k = 0; k < (int32_t)graph->steps.count; k++) {
         const lin_step *step = &graph->steps.items[k];
@@ -97,7 +97,7 @@ linnet_status lin_training_mark_cores(lin_memory *memory, linnet_error *err)
         schedule->region_count++;
         k = last;
     }
-    if (schedule->region_count > 0)
+    if (schedule->region_count > 0 || memory->stage != NULL)
         return LINNET_OK;
     return lin_fail(err, LINNET_ERROR_ARGUMENT,
                     "selective checkpointing finds no attention: no step is a softmax or a fused "

@@ -132,7 +132,7 @@ static linnet_status instance_of(policy *p, const char *scope, block_instance *o
 static linnet_status mark_regions(lin_memory *memory, policy *p, linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
-    lin_schedule *schedule = &memory->training->schedule;
+    lin_moments *schedule = &memory->training->schedule;
     block_instance before = { NULL, 0, 0 };
     for (uint32_t i = 0; i < graph->steps.count; i++) {
         const char *scope = graph->steps.items[i].scope;
@@ -154,7 +154,7 @@ static linnet_status check_patterns(lin_memory *memory, const policy *p, linnet_
 {
     const lin_graph *graph = memory->traced.graph;
     for (uint32_t i = 0; i < p->pattern_count; i++) {
-        if (p->is_used[i])
+        if (p->is_used[i] || memory->stage != NULL) /* the whole model was looked at */
             continue;
         const char **scopes =
             LIN_NEW_ARRAY(&memory->scratch, const char *, (uint64_t)graph->steps.count + 1);
@@ -186,7 +186,7 @@ static linnet_status read_stride(const lin_memory *memory, const char *text, int
     if (!lin_parse_i64(text, strlen(text), out))
         return lin_fail(err, LINNET_ERROR_ARGUMENT,
                         "checkpointing `every:%s` is not of the form every:K", text);
-    if (*out < 1 || *out > elements)
+    if (*out < 1 || (*out > elements && memory->stage == NULL))
         return lin_fail(err, LINNET_ERROR_ARGUMENT,
                         "checkpointing every %lld layers: it must be 1 to %lld, the layers there "
                         "are",
@@ -198,8 +198,8 @@ static linnet_status mark_policy(lin_memory *memory, const char *text, linnet_er
 {
     static const char every[] = "every:";
     lin_training *training = memory->training;
-    policy p = { .prefix = lin_arena_alloc(&memory->scratch,
-                                           longest_scope(memory->traced.graph) + 1) };
+    policy p = { .prefix =
+                     lin_arena_alloc(&memory->scratch, longest_scope(memory->traced.graph) + 1) };
     linnet_status status = LINNET_OK;
     if (strcmp(text, "selective") == 0)
         return lin_training_mark_cores(memory, err);
@@ -220,7 +220,7 @@ static linnet_status mark_policy(lin_memory *memory, const char *text, linnet_er
 
 /* ---- moments ---- */
 
-static void set_moments(lin_schedule *schedule, int32_t steps)
+static void set_moments(lin_moments *schedule, int32_t steps)
 {
     int32_t moment = steps;
     for (int32_t last = steps - 1; last >= 0;) {
@@ -234,6 +234,8 @@ static void set_moments(lin_schedule *schedule, int32_t steps)
             schedule->back[k] = moment++;
         last = first - 1;
     }
+    schedule->weight = schedule->back;
+    schedule->results_end = moment;
     schedule->optimizer = moment;
     schedule->length = moment + 1;
 }
@@ -241,7 +243,7 @@ static void set_moments(lin_schedule *schedule, int32_t steps)
 linnet_status lin_training_make_schedule(lin_memory *memory, linnet_error *err)
 {
     lin_training *training = memory->training;
-    lin_schedule *schedule = &training->schedule;
+    lin_moments *schedule = &training->schedule;
     const uint32_t steps = memory->traced.graph->steps.count;
     const char *policy_text = training->settings.checkpoint;
     schedule->region = LIN_NEW_ARRAY(&memory->arena, int32_t, steps);

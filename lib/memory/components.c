@@ -7,7 +7,6 @@
 
 #define DEVICE "device:0"
 
-
 /* What is there before the entry runs. */
 static const struct holding_row {
     const char *name;
@@ -20,8 +19,7 @@ static const struct holding_row {
     { "KV cache", LIN_CATEGORY_KV_CACHE, false },
 };
 
-void lin_memory_add_component(lin_answer *answer, lin_component_list *list,
-                              lin_component component)
+void lin_memory_add_component(lin_answer *answer, lin_component_list *list, lin_component component)
 {
     component.note = component.note != NULL ? component.note : "";
     component.device = DEVICE;
@@ -84,7 +82,8 @@ static void add_workspace(const lin_memory *memory, int32_t moment, int64_t byte
     if (bytes == 0)
         return;
     const lin_step *step = &graph->steps.items[moment];
-    lin_memory_add_component(answer, list,
+    lin_memory_add_component(
+        answer, list,
         (lin_component){
             .name = "Backend workspace",
             .category = LIN_CATEGORY_WORKSPACE,
@@ -101,14 +100,14 @@ void lin_memory_add_runtime(const lin_memory *memory, lin_answer *answer, lin_co
     for (uint32_t i = 0; i < memory->runtime_count; i++) {
         const lin_runtime_item *item = &memory->runtime[i];
         lin_memory_add_component(answer, list,
-            (lin_component){
-                .name = lin_memory_copy(&answer->arena, item->name),
-                .category = item->category,
-                .known = item->known,
-                .bytes = item->known ? item->bytes : 0,
-                .confidence = item->known ? item->confidence : LIN_UNKNOWN,
-                .note = lin_memory_copy(&answer->arena, item->note),
-            });
+                                 (lin_component){
+                                     .name = lin_memory_copy(&answer->arena, item->name),
+                                     .category = item->category,
+                                     .known = item->known,
+                                     .bytes = item->known ? item->bytes : 0,
+                                     .confidence = item->known ? item->confidence : LIN_UNKNOWN,
+                                     .note = lin_memory_copy(&answer->arena, item->note),
+                                 });
     }
 }
 
@@ -131,16 +130,24 @@ void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *a
 
     lin_component_list list = { NULL, 0, 0 };
     add_holdings(memory, live, answer, &list);
-    lin_memory_add_component(answer, &list,
+    lin_memory_add_component(
+        answer, &list,
         (lin_component){
             .name = "Peak activations",
             .category = LIN_CATEGORY_ACTIVATIONS,
             .known = true,
             .bytes = live[LIN_CATEGORY_INPUTS] + live[LIN_CATEGORY_ACTIVATIONS],
-            .confidence = LIN_EXACT,
+            .confidence = memory->traced.split_tensors > 0 ? LIN_ESTIMATED : LIN_EXACT,
             .formula = lin_memory_copy(&answer->arena, memory->activations_formula),
         });
     add_workspace(memory, at->full.moment, full[LIN_CATEGORY_WORKSPACE], scratch, answer, &list);
+    if (full[LIN_CATEGORY_COMMUNICATION] != 0)
+        lin_memory_add_component(answer, &list,
+                                 (lin_component){ .name = "Exchange buffers",
+                                                  .category = LIN_CATEGORY_COMMUNICATION,
+                                                  .known = true,
+                                                  .bytes = full[LIN_CATEGORY_COMMUNICATION],
+                                                  .confidence = LIN_BACKEND_MODELED });
     lin_memory_add_runtime(memory, answer, &list);
 
     lin_memory_end_components(answer, &list);
@@ -160,19 +167,23 @@ void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer)
     for (uint32_t i = 0; lists_workspaces && i < graph->unknown_workspaces.count; i++) {
         const lin_unknown_call *call = &graph->unknown_workspaces.items[i];
         lin_memory_add_words(answer, &list,
-                 lin_arena_format(arena, "workspace of `%s` (%u call%s)", call->implementation,
-                                  call->calls, call->calls == 1 ? "" : "s"));
+                             lin_arena_format(arena, "workspace of `%s` (%u call%s)",
+                                              call->implementation, call->calls,
+                                              call->calls == 1 ? "" : "s"));
     }
     if (memory->training != NULL)
         lin_memory_add_unknown_training(memory, answer, &list);
+    if (memory->training != NULL && memory->parallel.replicas > 1 && memory->parallel.shards == 1)
+        lin_memory_add_words(answer, &list,
+                             "buckets in which gradients are summed over the replicas");
     for (uint32_t i = 0; i < memory->runtime_count; i++) {
         const lin_runtime_item *item = &memory->runtime[i];
         if (item->known)
             continue;
         const bool has_note = item->note != NULL && item->note[0] != '\0';
         lin_memory_add_words(answer, &list,
-                 has_note ? lin_arena_format(arena, "%s: %s", item->name, item->note)
-                          : lin_memory_copy(arena, item->name));
+                             has_note ? lin_arena_format(arena, "%s: %s", item->name, item->note)
+                                      : lin_memory_copy(arena, item->name));
     }
     answer->unknown = list.items;
     answer->unknown_count = list.count;
@@ -185,13 +196,19 @@ void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
     lin_words_list list = { NULL, 0, 0 };
     for (uint32_t i = 0; i < graph->relations.count; i++)
         if (!lin_memory_relation_holds(memory, i))
-            lin_memory_add_words(answer, &list,
-                     lin_arena_format(arena,
-                                      "these values break one of the model's `where` clauses: %s",
-                                      graph->relations.items[i].text));
+            lin_memory_add_words(
+                answer, &list,
+                lin_arena_format(arena, "these values break one of the model's `where` clauses: %s",
+                                 graph->relations.items[i].text));
     if (graph->traced_both_branches)
+        lin_memory_add_words(
+            answer, &list,
+            "both branches of an `if` were traced: the peak covers whichever is taken");
+    if (memory->parallel.tensor > 1 && !memory->traced.has_shards &&
+        memory->traced.split_tensors == 0)
         lin_memory_add_words(answer, &list,
-                 "both branches of an `if` were traced: the peak covers whichever is taken");
+                             "no parameter has a name that a split by DTensor knows: every process "
+                             "holds all of the model");
     if (memory->training != NULL)
         lin_memory_add_warned_training(memory, answer, &list);
     answer->warnings = list.items;
@@ -211,15 +228,24 @@ void lin_memory_list_assumptions(const lin_memory *memory, const lin_evaluated *
         !memory->is_cache_given &&
         at->role_value[LIN_ROLE_CACHE] == at->role_value[LIN_ROLE_CONTEXT])
         lin_memory_add_words(answer, &list,
-                 lin_arena_format(arena, "the cache length is the sequence length, %lld",
-                                  (long long)at->role_value[LIN_ROLE_CACHE]));
-    if (memory->caches.axes_unknown_count > 0)
+                             lin_arena_format(arena,
+                                              "the cache length is the sequence length, %lld",
+                                              (long long)at->role_value[LIN_ROLE_CACHE]));
+    if (memory->traced.split_tensors > 0)
         lin_memory_add_words(answer, &list,
-                 lin_arena_format(arena,
-                                  "`%s` is not [batch, heads, positions, width]: %u such cache%s "
-                                  "counted as contiguous",
-                                  memory->caches.axes_unknown, memory->caches.axes_unknown_count,
-                                  memory->caches.axes_unknown_count == 1 ? " is" : "s are"));
+                             lin_arena_format(arena,
+                                              "%u tensors are split as DTensors, and what is "
+                                              "computed from them; where values are redistributed "
+                                              "is not modelled",
+                                              memory->traced.split_tensors));
+    if (memory->caches.axes_unknown_count > 0)
+        lin_memory_add_words(
+            answer, &list,
+            lin_arena_format(arena,
+                             "`%s` is not [batch, heads, positions, width]: %u such cache%s "
+                             "counted as contiguous",
+                             memory->caches.axes_unknown, memory->caches.axes_unknown_count,
+                             memory->caches.axes_unknown_count == 1 ? " is" : "s are"));
     if (memory->training != NULL)
         lin_memory_add_assumed_training(memory, answer, &list);
     answer->assumptions = list.items;

@@ -34,7 +34,8 @@ static const char *formula_of(const component_pass *p, lin_category category)
             p->at->peak >= interval->end)
             continue;
         if (interval->bytes != run && count > 0) {
-            total = lin_expr_add(exprs, total, lin_expr_mul(exprs, run, lin_expr_int(exprs, count)));
+            total =
+                lin_expr_add(exprs, total, lin_expr_mul(exprs, run, lin_expr_int(exprs, count)));
             count = 0;
         }
         run = interval->bytes;
@@ -65,12 +66,35 @@ static void add_if_any(component_pass *p, const char *name, lin_category categor
         add_of_category(p, name, category, confidence, note);
 }
 
+/* What of the communication lives at the peak for that reason. */
+static void add_of_reason(component_pass *p, const char *name, lin_reason reason)
+{
+    const lin_timeline *timeline = p->memory->timeline;
+    int64_t bytes = 0;
+    for (uint32_t i = 0; i < lin_timeline_count(timeline); i++) {
+        const lin_interval *interval = lin_timeline_interval(timeline, i);
+        if (interval->category == LIN_CATEGORY_COMMUNICATION && interval->reason == reason &&
+            interval->first <= p->at->peak && p->at->peak < interval->end)
+            bytes += lin_timeline_bytes(timeline, p->memory->values, i);
+    }
+    if (bytes != 0)
+        lin_memory_add_component(p->answer, p->list,
+                                 (lin_component){ .name = name,
+                                                  .category = LIN_CATEGORY_COMMUNICATION,
+                                                  .known = true,
+                                                  .bytes = bytes,
+                                                  .confidence = LIN_BACKEND_MODELED });
+}
+
 static const char *dtype_note(const lin_training *training, lin_arena *arena)
 {
     const lin_training_settings *settings = &training->settings;
-    const char *dtype = settings->has_gradient_dtype ? lin_dtype_name(settings->gradient_dtype)
-                        : settings->has_master_dtype ? lin_dtype_name(settings->master_dtype)
-                                                     : "the parameters' dtype";
+    const bool of_parts = training->is_sharded && training->zero >= 3;
+    const char *dtype = of_parts                       ? lin_dtype_name(training->part_dtype)
+                        : settings->has_gradient_dtype ? lin_dtype_name(settings->gradient_dtype)
+                        : settings->has_master_dtype && !training->is_sharded
+                            ? lin_dtype_name(settings->master_dtype)
+                            : "the parameters' dtype";
     return settings->accumulation > 1
                ? lin_arena_format(arena, "in %s, summed over %lld micro-batches", dtype,
                                   (long long)settings->accumulation)
@@ -103,10 +127,10 @@ void lin_memory_list_training(const lin_memory *memory, const lin_evaluated *at,
     add_if_any(&p, "Master weights", LIN_CATEGORY_MASTER_WEIGHTS, LIN_EXACT, trained_note(&p));
     add_of_category(&p, "Gradients", LIN_CATEGORY_GRADIENTS, LIN_EXACT,
                     dtype_note(training, arena));
-    add_if_any(&p,
-               lin_arena_format(arena, "Optimizer states (%s)",
-                                lin_optimizer_label(training->optimizer)),
-               LIN_CATEGORY_OPTIMIZER_STATES, LIN_EXACT, trained_note(&p));
+    add_if_any(
+        &p,
+        lin_arena_format(arena, "Optimizer states (%s)", lin_optimizer_label(training->optimizer)),
+        LIN_CATEGORY_OPTIMIZER_STATES, LIN_EXACT, trained_note(&p));
     for (size_t i = 0; i < ARRAY_LEN(held); i++)
         if (memory->holdings[held[i]].tensors > 0)
             lin_memory_add_holding(memory, held[i], p.bytes[held[i]], answer, &list);
@@ -116,6 +140,8 @@ void lin_memory_list_training(const lin_memory *memory, const lin_evaluated *at,
     add_if_any(&p, "Backward temporaries", LIN_CATEGORY_BACKWARD_TEMPORARIES, LIN_BACKEND_MODELED,
                "");
     add_if_any(&p, "Backend workspace", LIN_CATEGORY_WORKSPACE, LIN_BACKEND_MODELED, "");
+    add_of_reason(&p, "Gathered parameters", LIN_REASON_GATHERED);
+    add_of_reason(&p, "Exchange buffers", LIN_REASON_EXCHANGED);
     lin_memory_add_runtime(memory, answer, &list);
     lin_memory_end_components(answer, &list);
 }
@@ -245,9 +271,14 @@ void lin_memory_add_assumed_training(const lin_memory *memory, lin_answer *answe
                          "autograd keeps what each operation's backward reads, by storage: a kept "
                          "view keeps all of it");
     lin_memory_add_words(answer, list, "a backward pass costs about twice its forward pass");
-    if (settings->is_first_step)
+    if (training->is_sharded && training->zero >= 3)
         lin_memory_add_words(answer, list,
-                             "the first step: optimizer states appear when it ends");
+                             lin_arena_format(&answer->arena,
+                                              "each process stores its part of a weight, and that "
+                                              "part's gradient and states, in %s",
+                                              lin_dtype_name(training->part_dtype)));
+    if (settings->is_first_step)
+        lin_memory_add_words(answer, list, "the first step: optimizer states appear when it ends");
     if (settings->accumulation > 1)
         lin_memory_add_words(answer, list,
                              "the sizes are those of one micro-batch, and the one shown is not the "

@@ -72,8 +72,7 @@ linnet_status lin_training_mark_trained(lin_memory *memory, linnet_error *err)
     bool any = false;
     for (uint32_t i = 0; i < graph->parameter_objects; i++) {
         const lin_object *object = &graph->objects.items[i];
-        if (is_parameter(object) && is_float(object) &&
-            (all || is_adapter(training, i)))
+        if (is_parameter(object) && is_float(object) && (all || is_adapter(training, i)))
             training->trained[object->owner] = true;
         any |= training->trained[i];
     }
@@ -126,13 +125,19 @@ void lin_training_mark_gradients(lin_memory *memory)
 
 lin_dtype lin_training_updated_dtype(const lin_training *training, const lin_object *parameter)
 {
+    if (training->is_sharded)
+        return training->part_dtype;
     return training->settings.has_master_dtype ? training->settings.master_dtype : parameter->dtype;
 }
 
 lin_dtype lin_training_gradient_dtype(const lin_training *training, const lin_object *parameter)
 {
-    return training->settings.has_gradient_dtype ? training->settings.gradient_dtype
-                                                 : lin_training_updated_dtype(training, parameter);
+    if (training->is_sharded && training->zero >= 3)
+        return training->part_dtype; /* a stored part's gradient has its dtype */
+    if (training->settings.has_gradient_dtype)
+        return training->settings.gradient_dtype;
+    return training->is_sharded ? parameter->dtype
+                                : lin_training_updated_dtype(training, parameter);
 }
 
 /* ---- how long gradients live ---- */
@@ -167,17 +172,27 @@ static linnet_status add_new_gradient(gradient_pass *p, uint32_t owner, int32_t 
                                         .reason = LIN_REASON_NEW_GRADIENT });
 }
 
+/* A gradient is whole before it is added to a sum, or spread over shards whose weights are whole:
+ * with parts of weights the published rule (tracing.md 11.4) counts none. */
+static bool makes_new_gradients(const lin_memory *memory)
+{
+    return memory->training->settings.accumulation > 1 || lin_stage_replays(memory) ||
+           (lin_training_shards_gradients(memory) && !lin_training_shards_weights(memory));
+}
+
 static linnet_status note_readers(gradient_pass *p, int32_t step, const uint32_t *objects,
                                   uint32_t count)
 {
     const lin_training *training = p->memory->training;
     const lin_object *all = p->memory->traced.graph->objects.items;
-    const int32_t moment = training->schedule.back[step];
+    const lin_moments *schedule = &training->schedule;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t owner = all[objects[i]].owner;
+        const int32_t moment =
+            training->trained[owner] ? schedule->weight[step] : schedule->back[step];
         if (moment < p->begins[owner])
             p->begins[owner] = moment;
-        if (!training->trained[owner] || training->settings.accumulation <= 1)
+        if (!training->trained[owner] || !makes_new_gradients(p->memory))
             continue;
         const linnet_status status = add_new_gradient(p, owner, moment);
         if (status != LINNET_OK)
@@ -192,27 +207,30 @@ static linnet_status add_of_parameter(gradient_pass *p, uint32_t owner)
     const lin_graph *graph = p->memory->traced.graph;
     const lin_object *object = &graph->objects.items[owner];
     const int64_t size = lin_dtype_bytes(lin_training_gradient_dtype(training, object));
+    const lin_expr elements = lin_training_shards_gradients(p->memory)
+                                  ? lin_training_part(p->memory, object->elements)
+                                  : object->elements;
     return add_gradient(
         p, owner,
-        (lin_interval){ .first = training->settings.accumulation > 1 ? 0 : p->begins[owner],
-                        .end = training->schedule.length,
-                        .bytes = lin_expr_mul(graph->exprs, object->elements,
-                                              lin_expr_int(graph->exprs, size)),
-                        .category = LIN_CATEGORY_GRADIENTS,
-                        .reason = LIN_REASON_GRADIENT });
+        (lin_interval){
+            .first = training->settings.accumulation > 1 ? 0 : p->begins[owner],
+            .end = training->schedule.length,
+            .bytes = lin_expr_mul(graph->exprs, elements, lin_expr_int(graph->exprs, size)),
+            .category = LIN_CATEGORY_GRADIENTS,
+            .reason = LIN_REASON_GRADIENT });
 }
 
 static linnet_status add_of_activation(gradient_pass *p, uint32_t owner)
 {
     const lin_object *object = &p->memory->traced.graph->objects.items[owner];
-    return add_gradient(p, owner,
-                        (lin_interval){ .first = p->begins[owner],
-                                        .end = p->memory->training->schedule.back[object->producer] +
-                                               1,
-                                        .bytes = object->bytes,
-                                        .category = LIN_CATEGORY_BACKWARD_TEMPORARIES,
-                                        .confidence = LIN_BACKEND_MODELED,
-                                        .reason = LIN_REASON_ACTIVATION_GRADIENT });
+    return add_gradient(
+        p, owner,
+        (lin_interval){ .first = p->begins[owner],
+                        .end = p->memory->training->schedule.weight[object->producer] + 1,
+                        .bytes = object->bytes,
+                        .category = LIN_CATEGORY_BACKWARD_TEMPORARIES,
+                        .confidence = LIN_BACKEND_MODELED,
+                        .reason = LIN_REASON_ACTIVATION_GRADIENT });
 }
 
 static linnet_status add_of_object(gradient_pass *p, uint32_t i)

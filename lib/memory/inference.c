@@ -7,7 +7,8 @@
  *
  *     graph peak      live peak, with the declared bytes of the caches
  *     allocator peak  peak with workspaces, caches as laid out, and the cuBLAS workspace
- *     expected peak   the same and the other runtime items; never below the graph peak
+ *     expected peak   the same and the other runtime items. Caches stored smaller than declared bring it below
+ *                     the graph peak: that is what storing them so is for
  */
 
 #include "memory/prepared.h"
@@ -49,11 +50,13 @@ linnet_status lin_memory_add_persistent(lin_memory *memory, lin_interval_list *i
         if (!o->persistent || !is_owner(graph, i))
             continue;
         const bool is_cache = o->category == LIN_CATEGORY_KV_CACHE;
-        const lin_expr bytes = is_cache ? lin_memory_lay_out_cache(memory, o) : o->bytes;
+        const lin_expr bytes =
+            is_cache ? lin_memory_lay_out_cache(memory, o) : lin_memory_stored_bytes(memory, i);
         if (bytes == LIN_EXPR_INVALID)
             return lin_memory_fail_object(memory, i, err);
 
-        const lin_confidence confidence = bytes == o->bytes ? LIN_EXACT : LIN_BACKEND_MODELED;
+        const lin_confidence confidence =
+            !is_cache || bytes == o->bytes ? LIN_EXACT : LIN_BACKEND_MODELED;
         const lin_interval interval = { .end = length,
                                         .bytes = bytes,
                                         .category = o->category,
@@ -93,7 +96,8 @@ static linnet_status add_transient(lin_memory *memory, lin_interval_list *interv
     return LINNET_OK;
 }
 
-static linnet_status add_workspaces(lin_memory *memory, lin_interval_list *intervals, linnet_error *err)
+static linnet_status add_workspaces(lin_memory *memory, lin_interval_list *intervals,
+                                    linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
     if (memory->settings.backend == LIN_BACKEND_GENERIC)
@@ -178,7 +182,8 @@ linnet_status lin_memory_prepare_inference(lin_memory *memory, lin_text *text, l
     memory->lifetimes = lin_graph_lifetimes(&memory->arena, graph, &memory->lifetime_count);
     if ((status = lin_memory_add_persistent(memory, &intervals, length, err)) != LINNET_OK ||
         (status = add_transient(memory, &intervals, length, err)) != LINNET_OK ||
-        (status = add_workspaces(memory, &intervals, err)) != LINNET_OK)
+        (status = add_workspaces(memory, &intervals, err)) != LINNET_OK ||
+        (status = lin_memory_add_exchange(memory, &intervals, err)) != LINNET_OK)
         return status;
     lin_memory_compile(memory, &intervals, length, text);
     memory->activations_formula = lin_memory_formula(
@@ -225,6 +230,8 @@ static bool cache_difference(lin_memory *memory, int64_t *out)
 linnet_status lin_memory_evaluate(lin_memory *memory, const int64_t request[LIN_ROLE_COUNT],
                                   lin_evaluated *out, linnet_error *err)
 {
+    if (memory->pipeline != NULL)
+        return lin_pipeline_evaluate(memory, request, out, err);
     const linnet_status status = lin_memory_resolve_sizes(memory, request, out->role_value, err);
     if (status != LINNET_OK)
         return status;
@@ -239,12 +246,9 @@ linnet_status lin_memory_evaluate(lin_memory *memory, const int64_t request[LIN_
     const int64_t live = memory->training != NULL ? out->full.live_bytes : out->live.bytes;
     int64_t difference;
     lin_peaks *peaks = &out->peaks;
-    if (!cache_difference(memory, &difference) ||
-        !lin_add_i64(live, difference, &peaks->graph) ||
+    if (!cache_difference(memory, &difference) || !lin_add_i64(live, difference, &peaks->graph) ||
         !lin_add_i64(out->full.bytes, memory->workspace_bytes, &peaks->allocator) ||
         !lin_add_i64(out->full.bytes, memory->runtime_bytes, &peaks->expected))
         return fail_interval(memory, UINT32_MAX, err);
-    if (peaks->expected < peaks->graph)
-        peaks->expected = peaks->graph;
     return LINNET_OK;
 }

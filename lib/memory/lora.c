@@ -22,9 +22,8 @@
 
 /* A layer that is adapted; a layer that runs twice has one. */
 typedef struct adapted_layer {
-    const char *base;  /* "layers.0.attention.q" */
-    uint32_t a, b;     /* new objects */
-    uint32_t step;     /* the first step that runs it */
+    const char *base; /* "layers.0.attention.q" */
+    uint32_t a, b;    /* new objects */
     lin_expr in, out;
     lin_dtype dtype;
 } adapted_layer;
@@ -37,6 +36,7 @@ typedef struct rebuild {
     LIN_LIST(adapted_layer) layers;
     uint32_t *layer_of; /* by old step; UINT32_MAX: not adapted */
     uint32_t *id_of;    /* by old object: what later steps read in its place */
+    int32_t *step_of;   /* by old step, and after the last */
     LIN_LIST(lin_object) objects;
     LIN_LIST(lin_step) steps;
 } rebuild;
@@ -123,11 +123,9 @@ static linnet_status add_layer(rebuild *r, uint32_t k, const char *base)
     const lin_step *step = &r->old->steps.items[k];
     const lin_object *x = &r->old->objects.items[step->operands[0]];
     const lin_object *y = &r->old->objects.items[step->outputs[0]];
-    const adapted_layer layer = { .base = base,
-                                  .step = k,
-                                  .in = x->shape[x->rank - 1],
-                                  .out = y->shape[y->rank - 1],
-                                  .dtype = x->dtype };
+    const adapted_layer layer = {
+        .base = base, .in = x->shape[x->rank - 1], .out = y->shape[y->rank - 1], .dtype = x->dtype
+    };
     r->layer_of[k] = find_layer(r, base);
     if (r->layer_of[k] != UINT32_MAX)
         return LINNET_OK;
@@ -140,8 +138,7 @@ static linnet_status find_layers(rebuild *r)
 {
     const char *text = r->memory->training->settings.lora_patterns;
     uint32_t count = 0, linears = 0;
-    const char *const *patterns =
-        text != NULL ? lin_training_split(r->memory, text, &count) : NULL;
+    const char *const *patterns = text != NULL ? lin_training_split(r->memory, text, &count) : NULL;
     lin_arena *scratch = &r->memory->scratch;
     bool *is_used = LIN_NEW_ARRAY(scratch, bool, count);
     const char **bases = LIN_NEW_ARRAY(scratch, const char *, r->old->steps.count);
@@ -214,8 +211,7 @@ static void copy_object(rebuild *r, uint32_t old)
 
 static void copy_before_the_entry(rebuild *r)
 {
-    const lin_expr rank =
-        lin_expr_int(r->old->exprs, r->memory->training->settings.lora_rank);
+    const lin_expr rank = lin_expr_int(r->old->exprs, r->memory->training->settings.lora_rank);
     for (uint32_t i = 0; i < r->old->parameter_objects; i++)
         r->id_of[i] = add_object(r, r->old->objects.items[i]); /* owners keep their numbers */
     for (uint32_t i = 0; i < r->layers.count; i++) {
@@ -244,9 +240,8 @@ static void copy_step(rebuild *r, uint32_t k)
     lin_step step = *old;
     step.inputs = renumber(r, old->inputs, old->input_count);
     step.region_reads = renumber(r, old->region_reads, old->region_read_count);
-    step.operands = old->operands == old->inputs
-                        ? step.inputs
-                        : renumber(r, old->operands, old->operand_count);
+    step.operands =
+        old->operands == old->inputs ? step.inputs : renumber(r, old->operands, old->operand_count);
     for (uint32_t i = 0; i < old->output_count; i++)
         copy_object(r, old->outputs[i]);
     step.outputs = renumber(r, old->outputs, old->output_count);
@@ -307,8 +302,7 @@ static void add_adapted(rebuild *r, uint32_t k, const adapted_layer *layer)
                      .arithmetic = up.elements,
                      .workspace = lin_expr_int(exprs, 0) };
 
-    product.arithmetic =
-        lin_expr_mul(exprs, two, lin_expr_mul(exprs, down.elements, layer->in));
+    product.arithmetic = lin_expr_mul(exprs, two, lin_expr_mul(exprs, down.elements, layer->in));
     const uint32_t d = add_step(r, product, x, layer->a, down);
     product.arithmetic = lin_expr_mul(exprs, two, lin_expr_mul(exprs, up.elements, rank));
     const uint32_t u = add_step(r, product, d, layer->b, up);
@@ -324,6 +318,12 @@ static void replace(rebuild *r)
     lin_graph *graph = r->graph;
     for (uint32_t i = 0; i < graph->outputs.count; i++)
         graph->outputs.items[i] = r->id_of[graph->outputs.items[i]];
+    for (uint32_t i = 0; i < graph->own_gradients.count; i++) {
+        lin_own_gradient *own = &graph->own_gradients.items[i];
+        own->first_step = r->step_of[own->first_step];
+        own->end_step = r->step_of[own->end_step];
+        own->objects = renumber(r, own->objects, own->object_count);
+    }
     graph->parameter_objects += 2 * r->layers.count;
     graph->objects.items = r->objects.items;
     graph->objects.count = r->objects.count;
@@ -341,6 +341,7 @@ linnet_status lin_training_add_adapters(lin_memory *memory, linnet_error *err)
     if (training->settings.lora_rank == 0)
         return LINNET_OK;
     r.layer_of = LIN_NEW_ARRAY(&memory->scratch, uint32_t, graph->steps.count);
+    r.step_of = LIN_NEW_ARRAY(&memory->scratch, int32_t, (uint64_t)graph->steps.count + 1);
     r.id_of = LIN_NEW_ARRAY(&memory->scratch, uint32_t, graph->objects.count);
     const linnet_status status = find_layers(&r);
     if (status != LINNET_OK)
@@ -350,10 +351,12 @@ linnet_status lin_training_add_adapters(lin_memory *memory, linnet_error *err)
     training->adapters = r.layers.count;
     copy_before_the_entry(&r);
     for (uint32_t k = 0; k < graph->steps.count; k++) {
+        r.step_of[k] = (int32_t)r.steps.count;
         copy_step(&r, k);
         if (r.layer_of[k] != UINT32_MAX)
             add_adapted(&r, k, &r.layers.items[r.layer_of[k]]);
     }
+    r.step_of[graph->steps.count] = (int32_t)r.steps.count;
     replace(&r);
     return LINNET_OK;
 }

@@ -8,6 +8,7 @@
  * tracing again.
  */
 
+#include "comm/comm.h"
 #include "timeline/timeline.h"
 #include "trace/trace.h"
 
@@ -19,6 +20,26 @@ typedef struct lin_kv_format {
 
 const lin_kv_format *lin_kv_format_find(const char *name, uint64_t length); /* NULL: none */
 const lin_kv_format *lin_kv_format_at(uint32_t index);                      /* NULL: no more */
+
+/* How the ranks of a pipeline are counted. */
+typedef enum lin_pipeline_model {
+    LIN_PIPELINE_LINNET,   /* every rank replays its stages along its actions */
+    LIN_PIPELINE_PUBLISHED /* the closed forms of tracing.md 11.3 */
+} lin_pipeline_model;
+const char *lin_pipeline_model_name(lin_pipeline_model model);
+bool lin_pipeline_model_find(const char *name, lin_pipeline_model *out);
+
+/* Stages on ranks of their own (tracing.md 11). Zero is no pipeline. */
+typedef struct lin_pipeline_settings {
+    int64_t ranks, microbatches; /* 0: 1, or what a schedule that was read has */
+    int64_t virtual_stages;      /* stages a rank; 0: what the schedule has */
+    const char *schedule;        /* a name; NULL: 1f1b */
+    const char *schedule_text;   /* in place of a name: JSON; NULL: none */
+    uint64_t schedule_length;
+    const char *schedule_source; /* what messages call it */
+    const char *stages;          /* the unit each later stage starts at; NULL: balanced */
+    lin_pipeline_model model;
+} lin_pipeline_settings;
 
 /* A training step of the traced entry (tracing.md 9). Zero is the default everywhere. */
 typedef struct lin_training_settings {
@@ -44,11 +65,13 @@ typedef struct lin_memory_settings {
     bool has_kv_dtype;
     lin_dtype kv_dtype;
     const lin_kv_format *kv_keys, *kv_values; /* before kv_dtype; NULL: as that says */
-    int64_t kv_block_size;               /* positions a block; 0: contiguous */
-    int64_t context_bytes;               /* -1: the default */
-    const char *cublas_workspace_config; /* NULL: the default */
+    int64_t kv_block_size;                    /* positions a block; 0: contiguous */
+    int64_t context_bytes;                    /* -1: the default */
+    const char *cublas_workspace_config;      /* NULL: the default */
     lin_plan_effort effort;
+    lin_parallel parallel;                 /* `tensor` as it was traced */
     const lin_training_settings *training; /* NULL: inference; read while a memory is made */
+    lin_pipeline_settings pipeline;        /* its texts are read while a memory is made */
     bool with_timeline;                    /* answers have one */
 } lin_memory_settings;
 
@@ -98,6 +121,15 @@ typedef struct lin_training_answer {
     bool has_recompute;        /* something is recomputed, and its share is known */
     double recompute;
 } lin_training_answer;
+
+/* What an answer says of a pipeline. */
+typedef struct lin_pipeline_answer {
+    int64_t ranks, microbatches, virtual_stages;
+    const char *schedule;
+    const char *model;          /* "linnet", "published" */
+    const char *const *starts; /* the unit each later stage starts at */
+    uint32_t start_count;
+} lin_pipeline_answer;
 
 /* Part of a step: moments [first, end). */
 typedef struct lin_phase_span {
@@ -156,9 +188,11 @@ typedef struct lin_answer {
     const lin_largest *largest; /* all live tensors at the peak, persistent ones included, by bytes
                                    descending, ties by order */
     uint32_t largest_count;
+    lin_parallel parallel;
     const lin_device_summary *devices;
     uint32_t device_count;
     const lin_training_answer *training; /* NULL: inference */
+    const lin_pipeline_answer *pipeline; /* NULL: none */
     const lin_answer_timeline *timeline; /* NULL: not asked for */
     const char *activations_formula;     /* NULL: omitted */
     const char *const *unknown;
@@ -178,6 +212,22 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
                              const lin_memory_settings *settings, const lin_allocator *allocator,
                              lin_memory **out, linnet_error *err);
 void lin_memory_free(lin_memory *memory);
+/* traced.c, for what else than bytes is asked: valid while the memory is. The graph that answers are
+ * about, adapters included: */
+const lin_traced *lin_memory_traced(const lin_memory *memory);
+/* Stages of a pipeline; 0: none. */
+uint32_t lin_memory_stage_count(const lin_memory *memory);
+const lin_stage_graph *lin_memory_stage(const lin_memory *memory, uint32_t stage);
+/* What its ranks do, in order; NULL: none, or the published model of 1f1b and gpipe. */
+const struct lin_schedule *lin_memory_schedule(const lin_memory *memory);
+/* Micro-batches of a step, and the sizes of one. LINNET_ERROR_ARGUMENT: they do not divide them. */
+int64_t lin_memory_microbatches(const lin_memory *memory);
+linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                             int64_t out[LIN_ROLE_COUNT], linnet_error *err);
+/* Of a stage's forward arithmetic, or (stage LIN_NO_STAGE) of all, what checkpointing computes
+ * again, at sizes by symbol. 0: nothing, or a count is not known. */
+#define LIN_NO_STAGE UINT32_MAX
+double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *symbols);
 
 /* Peaks at another size; 0 keeps a role as configured. Allocates nothing. LINNET_ERROR_ARGUMENT: a
  * size is negative, or given for a role that is not free. LINNET_ERROR_OVERFLOW. One thread at a

@@ -17,6 +17,7 @@
 /* One trained parameter as a row sees it. */
 typedef struct updated_parameter {
     const lin_object *object;
+    lin_expr elements; /* that this process updates */
     lin_expr_table *exprs;
     int64_t size;          /* bytes of an element of the updated dtype */
     int64_t gradient_size; /* of the gradient's */
@@ -33,7 +34,7 @@ typedef enum temporary_rule { NO_TEMPORARIES, OF_ALL_PARAMETERS, OF_THE_LARGEST 
 
 struct lin_optimizer {
     const char *name;
-    int64_t copies; /* states of the parameter's own shape */
+    int64_t copies;                                    /* states of the parameter's own shape */
     state_sizes (*states)(const updated_parameter *p); /* NULL: the copies */
     temporary_rule temporaries;
     lin_expr (*temporary)(const updated_parameter *p); /* of one; NULL: a copy */
@@ -55,7 +56,7 @@ static state_sizes ordinary(const updated_parameter *p, lin_expr bytes)
 
 static lin_expr copy_of(const updated_parameter *p)
 {
-    return times(p, p->object->elements, p->size);
+    return times(p, p->elements, p->size);
 }
 
 /* Two 8-bit states and an f32 scale a block of 256; small parameters keep two f32 states
@@ -65,16 +66,16 @@ enum { BLOCK_ELEMENTS = 256, SMALLEST_QUANTIZED = 4096, SMALLEST_PAGED = 100000 
 static bool has_at_least(const updated_parameter *p, int64_t elements)
 {
     int64_t own;
-    return !lin_expr_is_int(p->exprs, p->object->elements, &own) || own >= elements;
+    return !lin_expr_is_int(p->exprs, p->elements, &own) || own >= elements;
 }
 
 static lin_expr quantized_states(const updated_parameter *p)
 {
     if (!has_at_least(p, SMALLEST_QUANTIZED))
-        return times(p, p->object->elements, 8);
-    const lin_expr blocks = lin_expr_ceildiv(p->exprs, p->object->elements,
-                                             lin_expr_int(p->exprs, BLOCK_ELEMENTS));
-    return times(p, lin_expr_add(p->exprs, p->object->elements, times(p, blocks, 4)), 2);
+        return times(p, p->elements, 8);
+    const lin_expr blocks =
+        lin_expr_ceildiv(p->exprs, p->elements, lin_expr_int(p->exprs, BLOCK_ELEMENTS));
+    return times(p, lin_expr_add(p->exprs, p->elements, times(p, blocks, 4)), 2);
 }
 
 static state_sizes adam_8bit(const updated_parameter *p)
@@ -106,8 +107,8 @@ static state_sizes adafactor(const updated_parameter *p)
 static state_sizes muon(const updated_parameter *p)
 {
     if (!p->is_hidden_matrix)
-        return ordinary(p, times(p, p->object->elements, 2 * p->size));
-    return ordinary(p, times(p, p->object->elements, p->gradient_size));
+        return ordinary(p, times(p, p->elements, 2 * p->size));
+    return ordinary(p, times(p, p->elements, p->gradient_size));
 }
 
 /* One matrix at a time: the update, four bf16 tensors of its shape (three when the update is bf16
@@ -194,10 +195,9 @@ static linnet_status add_held(optimizer_pass *p, uint32_t object, lin_holding *h
 {
     lin_expr_table *exprs = p->memory->traced.graph->exprs;
     if (interval.bytes == LIN_EXPR_INVALID)
-        return object == UINT32_MAX
-                   ? lin_fail(p->err, LINNET_ERROR_OVERFLOW,
-                              "what the optimizer needs passes 2^63 - 1 bytes")
-                   : lin_memory_fail_object(p->memory, object, p->err);
+        return object == UINT32_MAX ? lin_fail(p->err, LINNET_ERROR_OVERFLOW,
+                                               "what the optimizer needs passes 2^63 - 1 bytes")
+                                    : lin_memory_fail_object(p->memory, object, p->err);
     if (is_zero(exprs, interval.bytes))
         return LINNET_OK;
     interval.object = object;
@@ -214,8 +214,9 @@ static linnet_status add_held(optimizer_pass *p, uint32_t object, lin_holding *h
 static linnet_status add_master(optimizer_pass *p, uint32_t i, const updated_parameter *parameter)
 {
     lin_training *training = p->memory->training;
-    if (!training->settings.has_master_dtype ||
-        training->settings.master_dtype == parameter->object->dtype)
+    const bool has_master = training->settings.has_master_dtype || training->is_sharded;
+    if (!has_master || lin_training_shards_weights(p->memory) ||
+        lin_training_updated_dtype(training, parameter->object) == parameter->object->dtype)
         return LINNET_OK;
     return add_held(p, i, &training->masters,
                     (lin_interval){ .bytes = copy_of(parameter),
@@ -254,6 +255,7 @@ static linnet_status add_parameter(optimizer_pass *p, uint32_t i)
     const lin_dtype gradient = lin_training_gradient_dtype(training, object);
     const updated_parameter parameter = {
         .object = object,
+        .elements = lin_training_part(p->memory, object->elements),
         .exprs = graph->exprs,
         .size = lin_dtype_bytes(lin_training_updated_dtype(training, object)),
         .gradient_size = lin_dtype_bytes(gradient),
@@ -267,7 +269,7 @@ static linnet_status add_parameter(optimizer_pass *p, uint32_t i)
 
     const state_sizes states = row->states != NULL
                                    ? row->states(&parameter)
-                                   : ordinary(&parameter, times(&parameter, object->elements,
+                                   : ordinary(&parameter, times(&parameter, parameter.elements,
                                                                 row->copies * parameter.size));
     training->paged = lin_expr_add(graph->exprs, training->paged, states.paged);
     const linnet_status status = add_master(p, i, &parameter);

@@ -16,17 +16,19 @@ typedef struct lin_holding {
 
 /* How the caches are laid out (tracing.md 6). */
 typedef struct lin_cache_layout {
-    bool differs;             /* some cache is not stored as declared: backend-modeled */
-    bool is_recast;           /* some cache has another format than the declared dtype */
+    bool differs;              /* some cache is not stored as declared: backend-modeled */
+    bool is_recast;            /* some cache has another format than the declared dtype */
     const char *keys, *values; /* what those are stored in, when is_recast */
-    lin_expr declared_bytes;  /* of all caches, as declared */
-    uint32_t paged;           /* caches in blocks */
+    lin_expr declared_bytes;   /* of all caches, as declared */
+    uint32_t paged;            /* caches in blocks */
     const char *axes_unknown; /* first cache kept contiguous because its axes are not known, or NULL
                                */
     uint32_t axes_unknown_count;
 } lin_cache_layout;
 
 typedef struct lin_training lin_training;
+typedef struct lin_pipeline lin_pipeline;     /* of a job whose stages are memories of their own */
+typedef struct lin_stage_role lin_stage_role; /* of such a stage */
 typedef LIN_LIST(lin_interval) lin_interval_list;
 
 struct lin_memory {
@@ -37,9 +39,12 @@ struct lin_memory {
     lin_traced traced;
     lin_memory_settings settings;
     lin_numerics numerics;
-    int64_t processes;
+    int64_t processes; /* of the tensor-parallel group */
+    lin_parallel parallel;
     bool is_cache_given;
     lin_training *training; /* NULL: inference */
+    lin_pipeline *pipeline; /* NULL: one device; else there is no timeline but its stages' */
+    const lin_stage_role *stage; /* NULL: the whole model */
 
     lin_runtime_item runtime[LIN_RUNTIME_MAX_ITEMS];
     uint32_t runtime_count;
@@ -68,6 +73,18 @@ typedef struct lin_evaluated {
     lin_peaks peaks;
 } lin_evaluated;
 
+/* pipeline.c */
+bool lin_pipeline_is_wanted(const lin_pipeline_settings *settings);
+linnet_status lin_pipeline_prepare(lin_memory *memory, lin_text *text, linnet_error *err);
+linnet_status lin_pipeline_evaluate(lin_memory *memory, const int64_t request[LIN_ROLE_COUNT],
+                                    lin_evaluated *out, linnet_error *err);
+linnet_status lin_pipeline_fill(lin_memory *memory, const lin_evaluated *at, lin_text *text,
+                                lin_answer *answer, linnet_error *err);
+void lin_pipeline_free(lin_memory *memory); /* without one, nothing */
+/* answer.c: fills the plan of an inference answer. */
+linnet_status lin_memory_plan_transient(lin_memory *memory, const lin_evaluated *at,
+                                        lin_answer *answer, linnet_error *err);
+
 /* sizes.c: the values in force for a request; also fills memory->symbols. */
 linnet_status lin_memory_resolve_sizes(lin_memory *memory, const int64_t request[LIN_ROLE_COUNT],
                                        int64_t out[LIN_ROLE_COUNT], linnet_error *err);
@@ -91,6 +108,11 @@ linnet_status lin_memory_prepare_training(lin_memory *memory, const lin_training
 /* Intervals of what exists before the entry runs, and the sums by category. */
 linnet_status lin_memory_add_persistent(lin_memory *memory, lin_interval_list *intervals,
                                         int32_t length, linnet_error *err);
+/* exchange.c: buffers of tokens sent to experts, and of keys and values of other positions. */
+linnet_status lin_memory_add_exchange(lin_memory *memory, lin_interval_list *intervals,
+                                      linnet_error *err);
+/* sharding.c: what a process stores of a parameter. */
+lin_expr lin_memory_stored_bytes(const lin_memory *memory, uint32_t object);
 /* Makes timeline, values, programs and the formulas of what is held. */
 void lin_memory_compile(lin_memory *memory, const lin_interval_list *intervals, int32_t length,
                         lin_text *text);
@@ -111,7 +133,8 @@ const char *lin_memory_formula(lin_arena *arena, lin_text *scratch, const lin_ex
 /* NULL stays NULL. */
 const char *lin_memory_copy(lin_arena *arena, const char *text);
 
-/* components.c, components_training.c, largest.c, spans.c: lists of an answer whose arena has a jump target. */
+/* components.c, components_training.c, largest.c, spans.c: lists of an answer whose arena has a
+ * jump target. */
 void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *at,
                                 lin_text *scratch, lin_answer *answer);
 void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer);

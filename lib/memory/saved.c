@@ -27,10 +27,11 @@ typedef struct saved_pass {
     lin_memory *memory;
     const lin_graph *graph;
     lin_training *training;
-    const lin_schedule *schedule;
+    const lin_moments *schedule;
     lin_interval_list *intervals;
     two_lives *lives; /* by owner */
     LIN_LIST(lin_operand) operands;
+    uint32_t *own; /* by step: the op with a gradient of its own that it belongs to; UINT32_MAX */
     linnet_error *err;
 } saved_pass;
 
@@ -42,8 +43,7 @@ static void extend(int32_t *last, int32_t moment)
 
 static int32_t region_of_object(const saved_pass *p, const lin_object *object)
 {
-    return object->producer == LIN_NO_STEP ? LIN_NO_REGION
-                                           : p->schedule->region[object->producer];
+    return object->producer == LIN_NO_STEP ? LIN_NO_REGION : p->schedule->region[object->producer];
 }
 
 static void note_read(saved_pass *p, uint32_t object, int32_t step)
@@ -61,13 +61,37 @@ static void note_read(saved_pass *p, uint32_t object, int32_t step)
         extend(&lives->first, p->schedule->back[step]);
 }
 
+/* A whole sequence is not kept: its part is, and the whole is gathered again in backward
+ * (parallel-frameworks.md 5.2). */
+static uint32_t part_of_sequence(saved_pass *p, uint32_t owner, int32_t step)
+{
+    const lin_object *whole = &p->graph->objects.items[owner];
+    if (whole->producer == LIN_NO_STEP)
+        return owner;
+    const lin_step *maker = &p->graph->steps.items[whole->producer];
+    const lin_native *native = maker->native;
+    if (native == NULL || native->keep == NULL || !native->keep->gathers_again)
+        return owner;
+    const int32_t moment = p->schedule->weight[step];
+    LIN_PUSH(&p->memory->scratch, p->intervals,
+             ((lin_interval){ .first = moment,
+                              .end = moment + 1,
+                              .bytes = whole->bytes,
+                              .category = LIN_CATEGORY_BACKWARD_TEMPORARIES,
+                              .confidence = LIN_BACKEND_MODELED,
+                              .object = owner,
+                              .reason = LIN_REASON_GATHERED,
+                              .step = whole->producer }));
+    return p->graph->objects.items[maker->inputs[0]].owner;
+}
+
 static void keep(saved_pass *p, uint32_t object, int32_t step)
 {
-    const uint32_t owner = p->graph->objects.items[object].owner;
+    const uint32_t owner = part_of_sequence(p, p->graph->objects.items[object].owner, step);
     const int32_t home = region_of_object(p, &p->graph->objects.items[owner]);
     two_lives *lives = &p->lives[owner];
     const bool is_inside = home != LIN_NO_REGION && p->schedule->region[step] == home;
-    extend(is_inside ? &lives->again : &lives->first, p->schedule->back[step]);
+    extend(is_inside ? &lives->again : &lives->first, p->schedule->weight[step]);
 }
 
 /* ---- rules by kind ---- */
@@ -86,15 +110,12 @@ static const struct kind_row {
     const char *kind;
     keep_rule rule;
 } kind_rows[] = {
-    { "add", KEEP_NOTHING },     { "sub", KEEP_NOTHING },
-    { "neg", KEEP_NOTHING },     { "cast", KEEP_NOTHING },
-    { "scale", KEEP_NOTHING },   { "reshape", KEEP_NOTHING },
-    { "permute", KEEP_NOTHING }, { "broadcast", KEEP_NOTHING },
-    { "slice", KEEP_NOTHING },   { "concat", KEEP_NOTHING },
-    { "exp", KEEP_RESULTS },     { "sqrt", KEEP_RESULTS },
-    { "rsqrt", KEEP_RESULTS },   { "tanh", KEEP_RESULTS },
-    { "reduce", KEEP_ALL },      { "mul", KEEP_FACTORS },
-    { "div", KEEP_QUOTIENT },    { "comprehension", KEEP_FACTORS },
+    { "add", KEEP_NOTHING },     { "sub", KEEP_NOTHING },       { "neg", KEEP_NOTHING },
+    { "cast", KEEP_NOTHING },    { "scale", KEEP_NOTHING },     { "reshape", KEEP_NOTHING },
+    { "permute", KEEP_NOTHING }, { "broadcast", KEEP_NOTHING }, { "slice", KEEP_NOTHING },
+    { "concat", KEEP_NOTHING },  { "exp", KEEP_RESULTS },       { "sqrt", KEEP_RESULTS },
+    { "rsqrt", KEEP_RESULTS },   { "tanh", KEEP_RESULTS },      { "reduce", KEEP_ALL },
+    { "mul", KEEP_FACTORS },     { "div", KEEP_QUOTIENT },      { "comprehension", KEEP_FACTORS },
     { "select", KEEP_FIRST },
 };
 
@@ -154,8 +175,7 @@ static void list_operands(saved_pass *p, const lin_step *step)
                                       .shape = object->shape,
                                       .rank = object->rank,
                                       .elements = object->elements,
-                                      .carries_gradient =
-                                          p->training->carries[step->operands[i]] };
+                                      .carries_gradient = p->training->carries[step->operands[i]] };
         LIN_PUSH(&p->memory->scratch, &p->operands, operand);
     }
 }
@@ -195,11 +215,10 @@ static linnet_status add_extra(saved_pass *p, const lin_keep *rule, int32_t k)
 {
     if (rule->extra == NULL)
         return LINNET_OK;
-    const lin_amount extra =
-        rule->extra(p->graph->exprs, p->operands.items, p->operands.count);
+    const lin_amount extra = rule->extra(p->graph->exprs, p->operands.items, p->operands.count);
     const bool again = p->schedule->region[k] != LIN_NO_REGION;
     return add_bytes(p, (lin_interval){ .first = again ? p->schedule->redo[k] : k,
-                                        .end = p->schedule->back[k] + 1,
+                                        .end = p->schedule->weight[k] + 1,
                                         .bytes = extra.bytes,
                                         .category = LIN_CATEGORY_ACTIVATIONS,
                                         .confidence = extra.confidence,
@@ -221,8 +240,8 @@ static linnet_status keep_by_native(saved_pass *p, const lin_step *step, int32_t
     const lin_operand *operands = p->operands.items;
     for (uint32_t i = 0; i < p->operands.count && i < 8; i++) {
         const uint32_t other = 1 - i;
-        const bool is_factor = rule->factors && i < 2 && other < p->operands.count &&
-                               operands[other].carries_gradient;
+        const bool is_factor =
+            rule->factors && i < 2 && other < p->operands.count && operands[other].carries_gradient;
         if ((rule->operands >> i & 1) != 0 || is_factor)
             keep(p, step->operands[i], k);
     }
@@ -230,6 +249,33 @@ static linnet_status keep_by_native(saved_pass *p, const lin_step *step, int32_t
         if ((rule->results >> i & 1) != 0)
             keep(p, step->outputs[i], k);
     return add_extra(p, rule, k);
+}
+
+/* ---- ops with a gradient of their own ---- */
+
+static void mark_own(saved_pass *p)
+{
+    p->own = LIN_NEW_ARRAY(&p->memory->scratch, uint32_t, p->graph->steps.count);
+    for (uint32_t k = 0; k < p->graph->steps.count; k++)
+        p->own[k] = UINT32_MAX;
+    for (uint32_t i = 0; i < p->graph->own_gradients.count; i++)
+        for (int32_t k = p->graph->own_gradients.items[i].first_step;
+             k < p->graph->own_gradients.items[i].end_step; k++)
+            p->own[k] = i;
+}
+
+/* What the op reads and makes is assumed to be kept until the backward of its first step, which is
+ * the last to run. */
+static void keep_own(saved_pass *p, uint32_t i)
+{
+    const lin_own_gradient *own = &p->graph->own_gradients.items[i];
+    bool carries = false;
+    for (int32_t k = own->first_step; k < own->end_step; k++)
+        carries |= p->training->differentiable[k] && p->own[k] == i;
+    if (!carries)
+        return;
+    keep_each(p, own->objects, own->object_count, own->first_step);
+    note_assumed(p, own->op);
 }
 
 /* ---- workspaces ---- */
@@ -241,9 +287,8 @@ static linnet_status add_workspace(saved_pass *p, int32_t k, int32_t moment, lin
     lin_expr result_bytes = lin_expr_int(p->graph->exprs, 0);
     if (step->output_count > 0) {
         const lin_object *result = &p->graph->objects.items[step->outputs[0]];
-        result_bytes =
-            lin_expr_mul(p->graph->exprs, result->elements,
-                         lin_expr_int(p->graph->exprs, lin_dtype_bytes(result->dtype)));
+        result_bytes = lin_expr_mul(p->graph->exprs, result->elements,
+                                    lin_expr_int(p->graph->exprs, lin_dtype_bytes(result->dtype)));
     }
     const lin_amount amount =
         native->workspace(p->graph->exprs, p->operands.items, p->operands.count, result_bytes,
@@ -273,6 +318,9 @@ static linnet_status add_workspaces(saved_pass *p, const lin_step *step, int32_t
     if (p->schedule->region[k] != LIN_NO_REGION &&
         (status = add_workspace(p, k, p->schedule->redo[k], forward)) != LINNET_OK)
         return status;
+    if (carries && p->schedule->weight[k] != p->schedule->back[k] &&
+        (status = add_workspace(p, k, p->schedule->weight[k], LIN_PHASE_BACKWARD)) != LINNET_OK)
+        return status;
     return carries ? add_workspace(p, k, p->schedule->back[k], LIN_PHASE_BACKWARD) : LINNET_OK;
 }
 
@@ -288,12 +336,12 @@ static linnet_status visit_step(saved_pass *p, int32_t k)
     for (uint32_t i = 0; i < step->region_read_count; i++)
         note_read(p, step->region_reads[i], k);
     if (step->implementation == NULL) {
-        if (carries)
+        if (carries && p->own[k] == UINT32_MAX)
             keep_by_kind(p, step, k);
         return LINNET_OK;
     }
     list_operands(p, step);
-    if (carries)
+    if (carries && p->own[k] == UINT32_MAX)
         status = keep_by_native(p, step, k);
     return status == LINNET_OK ? add_workspaces(p, step, k) : status;
 }
@@ -321,13 +369,14 @@ static linnet_status add_object(saved_pass *p, uint32_t i)
     if (object->bytes == LIN_EXPR_INVALID)
         return lin_memory_fail_object(p->memory, i, p->err);
     if (producer == LIN_NO_STEP) {
-        add_life(p, i, 0, p->schedule->optimizer, LIN_REASON_LIVE);
+        extend(&p->lives[i].first, p->schedule->results_end);
+        add_life(p, i, 0, p->lives[i].first, LIN_REASON_LIVE);
         return LINNET_OK;
     }
     add_life(p, i, producer, lives.first > producer ? lives.first : producer, LIN_REASON_LIVE);
     /* What lives on from the first pass is not made again. */
     const bool again = lives.again >= 0 && p->schedule->region[producer] != LIN_NO_REGION &&
-                       lives.first < p->schedule->optimizer;
+                       lives.first < p->schedule->results_end;
     const int32_t redo = p->schedule->redo[producer];
     if (again)
         add_life(p, i, redo, lives.again > redo ? lives.again : redo, LIN_REASON_RECOMPUTED);
@@ -348,11 +397,14 @@ linnet_status lin_training_add_activations(lin_memory *memory, lin_interval_list
     p.lives = LIN_NEW_ARRAY(&memory->scratch, two_lives, graph->objects.count);
     for (uint32_t i = 0; i < graph->objects.count; i++)
         p.lives[i] = (two_lives){ -1, -1 };
+    mark_own(&p);
     for (uint32_t k = 0; k < graph->steps.count && status == LINNET_OK; k++)
         status = visit_step(&p, (int32_t)k);
+    for (uint32_t i = 0; i < graph->own_gradients.count; i++)
+        keep_own(&p, i);
     for (uint32_t i = 0; i < graph->outputs.count; i++)
         extend(&p.lives[graph->objects.items[graph->outputs.items[i]].owner].first,
-               p.schedule->optimizer);
+               p.schedule->results_end);
     for (uint32_t i = 0; i < graph->objects.count && status == LINNET_OK; i++)
         status = add_object(&p, i);
     return status;

@@ -64,8 +64,7 @@ static void list_spans(lin_arena *arena, const lin_memory *memory, lin_arena *sc
     for (uint32_t i = 0; i < count; i++) {
         if (events[i].frees)
             continue;
-        const lin_interval *interval =
-            lin_timeline_interval(memory->timeline, events[i].interval);
+        const lin_interval *interval = lin_timeline_interval(memory->timeline, events[i].interval);
         lin_held_span *span = &spans[made++];
         *span = (lin_held_span){
             .reason = lin_reason_words(interval->reason),

@@ -80,18 +80,17 @@ static linnet_status fail_with_choices(const char *flag, const char *what, const
 {
     const char *nearest = lin_nearest(pattern, choices, count);
     if (nearest != NULL)
-        return lin_fail(err, LINNET_ERROR_ARGUMENT,
-                        "%s: no %s matches `%s`; did you mean `%s`?", flag, what, pattern, nearest);
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "%s: no %s matches `%s`; did you mean `%s`?",
+                        flag, what, pattern, nearest);
     const char *shown[SHOWN_CHOICES] = { "", "", "", "" };
     for (uint32_t i = 0; i < SHOWN_CHOICES && i < count; i++)
         shown[i] = choices[i];
     if (count == 0)
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "%s: no %s matches `%s`", flag, what, pattern);
-    return lin_fail(err, LINNET_ERROR_ARGUMENT,
-                    "%s: no %s matches `%s`; there are `%s`%s%s%s%s%s%s%s", flag, what, pattern,
-                    shown[0], count > 1 ? ", `" : "", shown[1], count > 1 ? "`" : "",
-                    count > 2 ? ", `" : "", shown[2], count > 2 ? "`" : "",
-                    count > 3 ? " and others" : "");
+    return lin_fail(
+        err, LINNET_ERROR_ARGUMENT, "%s: no %s matches `%s`; there are `%s`%s%s%s%s%s%s%s", flag,
+        what, pattern, shown[0], count > 1 ? ", `" : "", shown[1], count > 1 ? "`" : "",
+        count > 2 ? ", `" : "", shown[2], count > 2 ? "`" : "", count > 3 ? " and others" : "");
 }
 
 linnet_status lin_training_fail_pattern(lin_memory *memory, const char *flag, const char *what,
@@ -124,8 +123,8 @@ static linnet_status find_optimizer(const char *name, const lin_optimizer **out,
 {
     enum { MAX_OPTIMIZERS = 32 };
     const char *names[MAX_OPTIMIZERS];
-    const uint32_t count = lin_optimizer_count() < MAX_OPTIMIZERS ? lin_optimizer_count()
-                                                                  : MAX_OPTIMIZERS;
+    const uint32_t count =
+        lin_optimizer_count() < MAX_OPTIMIZERS ? lin_optimizer_count() : MAX_OPTIMIZERS;
     *out = lin_optimizer_find(name);
     if (*out != NULL)
         return LINNET_OK;
@@ -152,12 +151,17 @@ static linnet_status read_settings(lin_memory *memory, const lin_training_settin
     if (strcmp(settings->checkpoint, "blocks") == 0)
         settings->checkpoint = "block";
     settings->accumulation = given->accumulation > 0 ? given->accumulation : 1;
+    training->is_sharded = memory->parallel.shards > 1;
+    training->zero = memory->parallel.zero;
+    training->part_dtype = given->has_master_dtype ? given->master_dtype : LIN_DTYPE_F32;
 
     linnet_status status = find_optimizer(settings->optimizer, &training->optimizer, err);
     if (status == LINNET_OK)
         status = check_float(given->has_master_dtype, given->master_dtype, "master", err);
     if (status == LINNET_OK)
         status = check_float(given->has_gradient_dtype, given->gradient_dtype, "gradient", err);
+    if (status == LINNET_OK)
+        status = lin_training_check_shards(memory, err);
     return status;
 }
 
@@ -184,11 +188,10 @@ static void compile_arithmetic(lin_memory *memory)
 
 /* ---- everything together ---- */
 
-linnet_status lin_memory_prepare_training(lin_memory *memory, const lin_training_settings *settings,
-                                          lin_text *text, linnet_error *err)
+linnet_status lin_training_mark(lin_memory *memory, const lin_training_settings *settings,
+                                linnet_error *err)
 {
     memory->training = LIN_NEW(&memory->arena, lin_training);
-    lin_interval_list intervals = { NULL, 0, 0 };
     linnet_status status;
     if ((status = read_settings(memory, settings, err)) != LINNET_OK ||
         (status = lin_training_add_adapters(memory, err)) != LINNET_OK ||
@@ -196,11 +199,24 @@ linnet_status lin_memory_prepare_training(lin_memory *memory, const lin_training
         (status = lin_training_mark_trained(memory, err)) != LINNET_OK)
         return status;
     lin_training_mark_gradients(memory);
+    return LINNET_OK;
+}
+
+linnet_status lin_memory_prepare_training(lin_memory *memory, const lin_training_settings *settings,
+                                          lin_text *text, linnet_error *err)
+{
+    lin_interval_list intervals = { NULL, 0, 0 };
+    linnet_status status = memory->stage != NULL ? lin_training_inherit(memory, err)
+                                                 : lin_training_mark(memory, settings, err);
+    if (status != LINNET_OK)
+        return status;
 
     const int32_t length = memory->training->schedule.length;
     if ((status = lin_memory_add_persistent(memory, &intervals, length, err)) != LINNET_OK ||
         (status = lin_training_add_optimizer(memory, &intervals, err)) != LINNET_OK ||
         (status = lin_training_add_activations(memory, &intervals, err)) != LINNET_OK ||
+        (status = lin_training_add_gathered(memory, &intervals, err)) != LINNET_OK ||
+        (status = lin_memory_add_exchange(memory, &intervals, err)) != LINNET_OK ||
         (status = lin_training_add_gradients(memory, &intervals, err)) != LINNET_OK)
         return status;
     compile_arithmetic(memory);
@@ -217,9 +233,10 @@ lin_running *lin_memory_list_running(lin_arena *arena, const lin_memory *memory)
         running[m] = (lin_running){ LIN_PHASE_KIND_FORWARD, m < steps ? m : LIN_NO_STEP };
     if (memory->training == NULL)
         return running;
-    const lin_schedule *schedule = &memory->training->schedule;
+    const lin_moments *schedule = &memory->training->schedule;
     for (int32_t k = 0; k < steps; k++) {
         running[schedule->back[k]] = (lin_running){ LIN_PHASE_KIND_BACKWARD, k };
+        running[schedule->weight[k]] = (lin_running){ LIN_PHASE_KIND_BACKWARD, k };
         if (schedule->redo[k] != LIN_NEVER)
             running[schedule->redo[k]] = (lin_running){ LIN_PHASE_KIND_RECOMPUTATION, k };
     }

@@ -12,6 +12,7 @@
  *     gradients.c       what carries gradients, and how long gradients live
  *     saved.c           what autograd keeps of a step, how long activations live, workspaces
  *     optimizer.c       what an optimizer holds, one row each
+ *     sharding.c        parts of weights, and when weights are whole
  */
 
 #include "memory/prepared.h"
@@ -26,14 +27,16 @@ enum { LIN_NO_REGION = -1, LIN_NEVER = INT32_MAX };
  *     back     11 10  9  8  5
  *     redo            6  7             optimizer 12, length 13
  */
-typedef struct lin_schedule {
+typedef struct lin_moments {
     int32_t *region; /* by step; LIN_NO_REGION outside */
     int32_t region_count;
     int32_t *redo; /* by step; LIN_NEVER outside regions */
     int32_t *back; /* by step */
+    int32_t *weight; /* by step: when the gradients of its weights are made: with `back`, or apart */
+    int32_t results_end; /* the last moment that needs received and sent values; the optimizer's */
     int32_t optimizer;
     int32_t length;
-} lin_schedule;
+} lin_moments;
 
 typedef struct lin_optimizer lin_optimizer;
 
@@ -43,10 +46,13 @@ struct lin_training {
     const char *const *checkpoint_patterns;
     uint32_t checkpoint_pattern_count;
     bool checkpoints; /* a policy other than none */
-    lin_schedule schedule;
-    bool *trained;        /* by object: an owner whose bytes are updated */
-    bool *carries;        /* by object */
-    bool *differentiable; /* by step */
+    lin_moments schedule;
+    bool *trained;                        /* by object: an owner whose bytes are updated */
+    bool *carries;                        /* by object */
+    bool *differentiable;                 /* by step */
+    bool is_sharded;                      /* the shards update parts, */
+    int32_t zero;                         /* of what this says, */
+    lin_dtype part_dtype;                 /* in this dtype */
     lin_holding masters, states, updated; /* sums over trained parameters */
     lin_expr paged;                       /* states in managed memory, not counted */
     LIN_LIST(lin_unknown_call) assumed;   /* implementations whose keeping is not known */
@@ -65,6 +71,14 @@ const char *lin_training_generalise(lin_arena *arena, const char *path);
 linnet_status lin_training_fail_pattern(lin_memory *memory, const char *flag, const char *what,
                                         const char *pattern, const char *const *paths,
                                         uint32_t count, linnet_error *err);
+
+/* training.c: what is decided for the whole model, before stages are made of it. */
+linnet_status lin_training_mark(lin_memory *memory, const lin_training_settings *settings,
+                                linnet_error *err);
+/* stage_training.c: the same for a stage, out of what the whole has. */
+linnet_status lin_training_inherit(lin_memory *memory, linnet_error *err);
+/* The stage's gradients are added to those of other micro-batches. */
+bool lin_stage_replays(const lin_memory *memory);
 
 /* lora.c: changes the graph. */
 linnet_status lin_training_add_adapters(lin_memory *memory, linnet_error *err);
@@ -91,6 +105,16 @@ const lin_optimizer *lin_optimizer_find(const char *name);
 const char *lin_optimizer_label(const lin_optimizer *optimizer);
 linnet_status lin_training_add_optimizer(lin_memory *memory, lin_interval_list *intervals,
                                          linnet_error *err);
+
+/* sharding.c */
+bool lin_training_shards(const lin_memory *memory);
+bool lin_training_shards_gradients(const lin_memory *memory);
+bool lin_training_shards_weights(const lin_memory *memory);
+/* Of elements or bytes, what one process has; all of them without shards. */
+lin_expr lin_training_part(const lin_memory *memory, lin_expr whole);
+linnet_status lin_training_check_shards(const lin_memory *memory, linnet_error *err);
+linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *intervals,
+                                        linnet_error *err);
 
 /* training.c: what runs at a moment. */
 typedef enum lin_phase_kind {

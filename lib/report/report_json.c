@@ -83,7 +83,7 @@ static void write_checkpoint(lin_writer *w, const lin_training_answer *training)
                      training->checkpoint_pattern_count);
 }
 
-static void write_training(lin_writer *w, const lin_training_answer *training)
+static void write_training(lin_writer *w, const lin_training_answer *training, int64_t shards)
 {
     static const char *const all[] = { "*" };
     const bool trains_all = training->trainable_count == 0 && training->lora_rank == 0;
@@ -95,7 +95,7 @@ static void write_training(lin_writer *w, const lin_training_answer *training)
     pair_strings(w, "trainable", trains_all ? all : training->trainable,
                  trains_all ? 1 : training->trainable_count);
     write_checkpoint(w, training);
-    pair_i64(w, "shards", 1);
+    pair_i64(w, "shards", shards);
     pair_string(w, "step", training->is_first_step ? "first" : "steady");
     pair_i64(w, "grad_accumulation", training->accumulation);
     lin_write_key(w, "lora");
@@ -111,8 +111,51 @@ static void write_training(lin_writer *w, const lin_training_answer *training)
     lin_write_object_end(w);
 }
 
+/* Degrees that are there only sometimes follow the keys that always are. */
+static void write_data_parallel(lin_writer *w, const lin_parallel *parallel)
+{
+    static const char *const shardings[] = { "none", "zero-1", "zero-2", "fsdp" };
+    pair_i64(w, "data_parallel", parallel->shards * parallel->replicas);
+    pair_string(w, "sharding", shardings[parallel->shards > 1 ? parallel->zero : 0]);
+    if (parallel->sequence) {
+        lin_write_key(w, "sequence_parallel");
+        lin_write_bool(w, true);
+    }
+    if (parallel->context > 1) {
+        pair_i64(w, "context_parallel", parallel->context);
+        pair_string(w, "context_exchange",
+                    parallel->exchange == LIN_CONTEXT_RING ? "ring" : "all-gather");
+    }
+    if (parallel->expert > 1)
+        pair_i64(w, "expert_parallel", parallel->expert);
+    if (parallel->shards > 1 && parallel->zero >= 3) {
+        lin_write_key(w, "reshard");
+        if (parallel->reshard > 0)
+            lin_write_i64(w, parallel->reshard);
+        else
+            lin_write_string(w, parallel->reshard == LIN_RESHARD_NEVER ? "never" : "always");
+        pair_i64(w, "prefetch", parallel->prefetch);
+    }
+}
+
+/* Those that only a replay has follow the keys that are always there. */
+static void write_pipeline(lin_writer *w, const lin_pipeline_answer *pipeline)
+{
+    pair_i64(w, "microbatches", pipeline != NULL ? pipeline->microbatches : 1);
+    pair_string(w, "schedule", pipeline != NULL ? pipeline->schedule : NULL);
+    if (pipeline == NULL) {
+        pair_null(w, "stages");
+        return;
+    }
+    pair_strings(w, "stages", pipeline->starts, pipeline->start_count);
+    if (pipeline->virtual_stages > 1)
+        pair_i64(w, "virtual_stages", pipeline->virtual_stages);
+    pair_string(w, "pipeline_model", pipeline->model);
+}
+
 static void write_configuration(lin_writer *w, const lin_answer *answer)
 {
+    const lin_parallel parallel = lin_parallel_normal(&answer->parallel);
     lin_write_key(w, "configuration");
     lin_write_object(w);
     pair_string(w, "backend", answer->backend);
@@ -126,15 +169,12 @@ static void write_configuration(lin_writer *w, const lin_answer *answer)
     pair_string(w, "kv_dtype", answer->kv_dtype);
     pair_string(w, "kv_layout", answer->kv_paged ? "paged" : "contiguous");
     write_bindings(w, answer);
-    pair_i64(w, "tensor_parallel", 1);
-    pair_i64(w, "pipeline_parallel", 1);
-    pair_i64(w, "microbatches", 1);
-    pair_null(w, "schedule");
-    pair_null(w, "stages");
-    pair_i64(w, "data_parallel", 1);
-    pair_string(w, "sharding", "none");
+    pair_i64(w, "tensor_parallel", parallel.tensor);
+    pair_i64(w, "pipeline_parallel", parallel.pipeline);
+    write_pipeline(w, answer->pipeline);
+    write_data_parallel(w, &parallel);
     if (answer->training != NULL)
-        write_training(w, answer->training);
+        write_training(w, answer->training, parallel.shards);
     lin_write_object_end(w);
 }
 

@@ -7,9 +7,8 @@
 static void append(lin_emitter *e, lin_action_kind kind, uint32_t slot, uint32_t microbatch)
 {
     if (microbatch < e->limit)
-        e->items[e->count++] = (lin_action){
-            .microbatch = microbatch, .slot = (uint16_t)slot, .kind = (uint8_t)kind
-        };
+        e->items[e->count++] =
+            (lin_action){ .microbatch = microbatch, .slot = (uint16_t)slot, .kind = (uint8_t)kind };
 }
 
 void lin_emit_forward(lin_emitter *e, uint32_t slot)

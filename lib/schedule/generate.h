@@ -20,9 +20,9 @@ typedef struct lin_emitter {
     uint32_t rank;
     lin_action *items; /* room for all the rank can do */
     uint32_t count;
-    uint32_t waiting;     /* before this index every input gradient has its weight gradient */
-    uint32_t *done[3];    /* by LIN_COUNT_*, one counter a slot */
-    uint32_t limit;       /* micro-batches from this one on are counted and not emitted */
+    uint32_t waiting;  /* before this index every input gradient has its weight gradient */
+    uint32_t *done[3]; /* by LIN_COUNT_*, one counter a slot */
+    uint32_t limit;    /* micro-batches from this one on are counted and not emitted */
 } lin_emitter;
 
 enum { LIN_COUNT_FORWARD, LIN_COUNT_BACKWARD, LIN_COUNT_WEIGHT };

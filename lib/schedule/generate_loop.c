@@ -37,8 +37,9 @@ void lin_generate_looped_bfs(lin_emitter *e)
             lin_emit_forward(e, slot);
     for (uint32_t slot = e->shape.virtual_stages; slot-- > 0;)
         for (uint32_t i = m; i-- > 0;)
-            e->items[e->count++] =
-                (lin_action){ .microbatch = i, .slot = (uint16_t)slot, .kind = LIN_ACTION_BACKWARD };
+            e->items[e->count++] = (lin_action){ .microbatch = i,
+                                                 .slot = (uint16_t)slot,
+                                                 .kind = LIN_ACTION_BACKWARD };
 }
 
 void lin_generate_1f1b(lin_emitter *e)

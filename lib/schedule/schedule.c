@@ -96,15 +96,19 @@ bool lin_schedule_is_kind(const char *name)
 static linnet_status fail_name(const char *name, linnet_error *err)
 {
     const char *words[ARRAY_LEN(kinds)];
-    for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++)
+    char shown[64], all[256] = "";
+    for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        const size_t used = strlen(all);
         words[i] = kinds[i].name;
+        snprintf(all + used, sizeof all - used, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
     const char *nearest = lin_nearest(name, words, (uint32_t)ARRAY_LEN(kinds));
-    char shown[64];
     lin_copy_utf8(shown, sizeof shown, name);
     if (nearest != NULL)
         return lin_fail(err, LINNET_ERROR_NOT_FOUND,
                         "there is no schedule `%s`; did you mean `%s`?", shown, nearest);
-    return lin_fail(err, LINNET_ERROR_NOT_FOUND, "there is no schedule `%s`", shown);
+    return lin_fail(err, LINNET_ERROR_NOT_FOUND, "there is no schedule `%s`; there are %s", shown,
+                    all);
 }
 
 static linnet_status check_range(const char *what, int64_t value, int64_t most, linnet_error *err)
@@ -154,8 +158,8 @@ static linnet_status fail_microbatches(const kind_row *kind, const lin_schedule_
     const int64_t above = search(kind, request->ranks, request->microbatches, 1);
     char nearest[96] = "no number will do";
     if (below != 0 && above != 0)
-        snprintf(nearest, sizeof nearest, "the nearest numbers are %lld and %lld",
-                 (long long)below, (long long)above);
+        snprintf(nearest, sizeof nearest, "the nearest numbers are %lld and %lld", (long long)below,
+                 (long long)above);
     else if (below != 0 || above != 0)
         snprintf(nearest, sizeof nearest, "the nearest number is %lld", (long long)(below + above));
     return lin_fail(err, LINNET_ERROR_ARGUMENT, "`%s` needs %s, not %lld on %lld rank%s; %s",
@@ -305,23 +309,34 @@ static lin_schedule *build(lin_arena *arena, const kind_row *kind,
     return schedule;
 }
 
+static linnet_status build_guarded(lin_arena *arena, const kind_row *kind,
+                                   const lin_schedule_request *request, lin_schedule **out,
+                                   linnet_error *err)
+{
+    jmp_buf out_of_memory;
+    if (setjmp(out_of_memory) != 0)
+        return lin_fail_memory(err);
+    arena->on_failure = &out_of_memory;
+    *out = build(arena, kind, request);
+    return LINNET_OK;
+}
+
 linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_allocator *allocator,
                                lin_schedule **out, linnet_error *err)
 {
     const kind_row *kind = NULL;
+    lin_schedule *schedule = NULL;
     lin_arena arena;
-    jmp_buf out_of_memory;
     linnet_status status = check_request(request, &kind, err);
     if (status != LINNET_OK)
         return status;
     lin_arena_init(&arena, allocator);
-    if (setjmp(out_of_memory) != 0) {
-        lin_arena_free(&arena);
-        return lin_fail_memory(err);
-    }
-    arena.on_failure = &out_of_memory;
-    lin_schedule *schedule = build(&arena, kind, request);
+    status = build_guarded(&arena, kind, request, &schedule, err);
     arena.on_failure = NULL;
+    if (status != LINNET_OK) {
+        lin_arena_free(&arena);
+        return status;
+    }
     schedule->arena = arena;
     *out = schedule;
     return LINNET_OK;

@@ -37,8 +37,8 @@ typedef enum lin_action_kind {
 typedef struct lin_action {
     uint32_t microbatch; /* of the slot's direction */
     uint16_t slot;
-    uint8_t kind;           /* a lin_action_kind */
-    uint8_t overlaps_next;  /* a forward that runs together with the backward after it */
+    uint8_t kind;          /* a lin_action_kind */
+    uint8_t overlaps_next; /* a forward that runs together with the backward after it */
 } lin_action;
 
 typedef struct lin_slot {
@@ -48,7 +48,7 @@ typedef struct lin_slot {
 
 typedef struct lin_schedule_rank {
     const lin_action *actions;
-    const lin_slot *slots; /* ascending by direction, then stage */
+    const lin_slot *slots; /* by stage when made by rule, by first use when read */
     uint32_t action_count, slot_count;
 } lin_schedule_rank;
 
@@ -133,16 +133,16 @@ typedef struct lin_times {
 /* F = I = W = 1, B = 2, a pair 3, no time between ranks. */
 extern const lin_times lin_unit_times;
 
-typedef struct lin_span {
+typedef struct lin_action_time {
     int64_t start, end;
-} lin_span;
+} lin_action_time;
 
 typedef struct lin_rank_time {
     int64_t finish, busy;
     /* The most (stage, micro-batch) pairs at a time whose forward ran and whose backward (or its
      * first part; or its second part) did not end. */
     uint32_t live_until_input, live_until_weight;
-    lin_span *spans; /* one an action; NULL unless asked for */
+    lin_action_time *spans; /* one an action; NULL unless asked for */
 } lin_rank_time;
 
 typedef struct lin_simulation {

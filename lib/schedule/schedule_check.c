@@ -11,7 +11,7 @@
  */
 
 #include "schedule/spell.h"
-#include <string.h>
+#include <setjmp.h>
 
 enum {
     HAS_STAGE_STATE = 1 << 0, /* of stages: it is unsharded */
@@ -72,15 +72,14 @@ static linnet_status check_microbatch(rank_check *c, const lin_action *a)
     const unsigned whole = bit(LIN_ACTION_BACKWARD);
     const unsigned parts = bit(LIN_ACTION_INPUT) | bit(LIN_ACTION_WEIGHT);
     const unsigned mine = bit((lin_action_kind)a->kind);
-    const bool to_next =
-        a->kind == LIN_ACTION_SEND_FORWARD || a->kind == LIN_ACTION_RECV_BACKWARD;
+    const bool to_next = a->kind == LIN_ACTION_SEND_FORWARD || a->kind == LIN_ACTION_RECV_BACKWARD;
     if ((*seen & mine) != 0)
         return fail_action(c, "stands there a second time");
     if (((mine & whole) != 0 && (*seen & parts) != 0) ||
         ((mine & parts) != 0 && (*seen & whole) != 0))
         return fail_action(c, "is a second backward of the same micro-batch");
-    if (a->kind >= LIN_ACTION_SEND_FORWARD && !has_remote(c->schedule, c->rank, &r->slots[a->slot],
-                                                          to_next))
+    if (a->kind >= LIN_ACTION_SEND_FORWARD &&
+        !has_remote(c->schedule, c->rank, &r->slots[a->slot], to_next))
         return fail_action(c, "has no other rank to send to or receive from");
     *seen = (uint8_t)(*seen | mine);
     return LINNET_OK;
@@ -184,8 +183,7 @@ static linnet_status check_complete(const rank_check *c, uint32_t slot)
             return fail_missing(c, LIN_ACTION_INPUT, slot, i);
         if ((seen & bit(LIN_ACTION_BACKWARD)) == 0 && (seen & bit(LIN_ACTION_WEIGHT)) == 0)
             return fail_missing(c, LIN_ACTION_WEIGHT, slot, i);
-        if (c->schedule->has_transfers &&
-            (status = check_transfers(c, slot, i, seen)) != LINNET_OK)
+        if (c->schedule->has_transfers && (status = check_transfers(c, slot, i, seen)) != LINNET_OK)
             return status;
     }
     return LINNET_OK;
@@ -201,8 +199,8 @@ static linnet_status check_rank(const lin_schedule *schedule, uint32_t rank, lin
         return lin_fail(err, LINNET_ERROR_FORMAT, "rank %u has no stage", rank);
     if ((status = count_forwards(&c, scratch)) != LINNET_OK)
         return status;
-    c.seen = LIN_NEW_ARRAY(scratch, uint8_t,
-                           (uint64_t)r->slot_count * schedule->direction_microbatches);
+    c.seen =
+        LIN_NEW_ARRAY(scratch, uint8_t, (uint64_t)r->slot_count * schedule->direction_microbatches);
     c.stages = LIN_NEW_ARRAY(scratch, uint8_t, r->slot_count);
     for (c.index = 0; c.index < r->action_count; c.index++)
         if ((status = check_action(&c, &r->actions[c.index])) != LINNET_OK)
@@ -213,21 +211,24 @@ static linnet_status check_rank(const lin_schedule *schedule, uint32_t rank, lin
     return LINNET_OK;
 }
 
+static linnet_status check_guarded(const lin_schedule *schedule, uint32_t rank, linnet_error *err,
+                                   lin_arena *scratch)
+{
+    jmp_buf out_of_memory;
+    if (setjmp(out_of_memory) != 0)
+        return lin_fail_memory(err);
+    scratch->on_failure = &out_of_memory;
+    return check_rank(schedule, rank, scratch, err);
+}
+
 linnet_status lin_schedule_check(const lin_schedule *schedule, linnet_error *err)
 {
     lin_arena scratch;
-    jmp_buf out_of_memory;
     linnet_status status = LINNET_OK;
     lin_arena_init(&scratch, &schedule->arena.allocator);
-    if (setjmp(out_of_memory) != 0) {
-        lin_arena_free(&scratch);
-        return lin_fail_memory(err);
-    }
-    scratch.on_failure = &out_of_memory;
     for (uint32_t r = 0; r < schedule->ranks && status == LINNET_OK; r++) {
-        status = check_rank(schedule, r, &scratch, err);
+        status = check_guarded(schedule, r, err, &scratch);
         lin_arena_free(&scratch);
     }
-    lin_arena_free(&scratch);
     return status;
 }

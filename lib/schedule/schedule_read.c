@@ -10,8 +10,8 @@
  * of direction 1.
  */
 
-#include "json/json.h"
 #include "schedule/spell.h"
+#include "json/json.h"
 #include <string.h>
 
 enum { MAX_NAME = 64, SHOWN_WORD = 48 };
@@ -150,12 +150,12 @@ static bool next_key(reader *r, linnet_status *status)
 static linnet_status check_head(reader *r, bool has_ranks)
 {
     lin_schedule *s = r->schedule;
-    const char *missing = s->name == NULL          ? "schedule"
-                          : s->ranks == 0          ? "ranks"
-                          : s->microbatches == 0   ? "microbatches"
-                          : s->stages == 0         ? "stages"
-                          : !has_ranks             ? "per_rank"
-                                                   : NULL;
+    const char *missing = s->name == NULL        ? "schedule"
+                          : s->ranks == 0        ? "ranks"
+                          : s->microbatches == 0 ? "microbatches"
+                          : s->stages == 0       ? "stages"
+                          : !has_ranks           ? "per_rank"
+                                                 : NULL;
     if (missing != NULL)
         return fail_shape(r, "the key `%s` is missing", missing);
     s->directions = strcmp(s->name, "dualpipe") == 0 ? 2 : 1;
@@ -254,11 +254,11 @@ static linnet_status check_list(reader *r)
                           list->has_number ? "actions" : "rank");
     if (list->number < 0 || list->number >= (int64_t)r->schedule->ranks)
         return lin_fail_at(r->err, LINNET_ERROR_FORMAT, place, NULL,
-                           "rank %lld is out of range: there are %u ranks",
-                           (long long)list->number, r->schedule->ranks);
+                           "rank %lld is out of range: there are %u ranks", (long long)list->number,
+                           r->schedule->ranks);
     if (r->ranks[list->number].actions != NULL)
-        return lin_fail_at(r->err, LINNET_ERROR_FORMAT, place, NULL,
-                           "rank %lld stands there twice", (long long)list->number);
+        return lin_fail_at(r->err, LINNET_ERROR_FORMAT, place, NULL, "rank %lld stands there twice",
+                           (long long)list->number);
     if (list->bad_word[0] != '\0')
         return lin_fail_at(r->err, LINNET_ERROR_FORMAT, place, NULL,
                            "rank %lld, action %u: `%s` is no action such as `0F0`",
@@ -301,8 +301,9 @@ static linnet_status place_entry(reader *r, uint32_t index, lin_action *out)
     if (e->action.kind == LIN_ACTION_STEP)
         return LINNET_OK;
     if (e->action.number >= (s->directions == 2 ? 2 : s->stages))
-        return fail_entry(r, index, s->directions == 2 ? "is of no direction: these are 0 and 1"
-                                                       : "is of a stage out of range");
+        return fail_entry(r, index,
+                          s->directions == 2 ? "is of no direction: these are 0 and 1"
+                                             : "is of a stage out of range");
     if (e->action.microbatch >= s->direction_microbatches)
         return fail_entry(r, index, "is of a micro-batch out of range");
     const lin_slot slot = slot_of_number(r, e->action.number);
@@ -317,8 +318,8 @@ static linnet_status place_entry(reader *r, uint32_t index, lin_action *out)
         (void)LIN_PUSH(&r->scratch, &r->slots, slot);
     }
     out->slot = r->slot_of[place];
-    r->schedule->has_transfers |= e->action.kind >= LIN_ACTION_SEND_FORWARD &&
-                                  e->action.kind <= LIN_ACTION_RECV_BACKWARD;
+    r->schedule->has_transfers |=
+        e->action.kind >= LIN_ACTION_SEND_FORWARD && e->action.kind <= LIN_ACTION_RECV_BACKWARD;
     return LINNET_OK;
 }
 
@@ -415,11 +416,11 @@ static linnet_status read_lists(reader *r)
 /* An error of the lists is one of the file. */
 static linnet_status with_source(const reader *r, linnet_status status)
 {
-    const char *name = r->pull.source_name;
-    const uint64_t length = strlen(name), room = sizeof r->err->source;
-    if (status == LINNET_ERROR_FORMAT)
-        lin_copy_utf8(r->err->source, room, name + (length < room ? 0 : length - room + 1));
-    return status;
+    const linnet_error found = *r->err;
+    if (status != LINNET_ERROR_FORMAT)
+        return status;
+    return lin_fail_at(r->err, status, (lin_place){ .source = r->pull.source_name }, NULL, "%s",
+                       found.message);
 }
 
 static linnet_status check_lists(reader *r)

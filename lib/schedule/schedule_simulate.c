@@ -50,7 +50,7 @@ typedef struct run {
     const lin_schedule *schedule;
     const lin_times *times;
     lin_rank_time *result;
-    lin_span *spans; /* of the rank that runs; NULL: not wanted */
+    lin_action_time *spans; /* of the rank that runs; NULL: not wanted */
     rank_state *ranks;
     int64_t *ends; /* by place * micro-batches + micro-batch */
     uint8_t *facts;
@@ -176,8 +176,8 @@ static void wake_neighbour(run *s, uint32_t rank, uint32_t place, bool is_forwar
 static void finish(run *s, uint32_t rank, const lin_action *a, int64_t end)
 {
     static const uint8_t facts[LIN_ACTION_COUNT] = {
-        [LIN_ACTION_FORWARD] = DID_FORWARD,       [LIN_ACTION_BACKWARD] = DID_BACKWARD,
-        [LIN_ACTION_INPUT] = DID_BACKWARD,        [LIN_ACTION_SEND_FORWARD] = SENT_FORWARD,
+        [LIN_ACTION_FORWARD] = DID_FORWARD,         [LIN_ACTION_BACKWARD] = DID_BACKWARD,
+        [LIN_ACTION_INPUT] = DID_BACKWARD,          [LIN_ACTION_SEND_FORWARD] = SENT_FORWARD,
         [LIN_ACTION_SEND_BACKWARD] = SENT_BACKWARD, [LIN_ACTION_RECV_FORWARD] = GOT_FORWARD,
         [LIN_ACTION_RECV_BACKWARD] = GOT_BACKWARD,
     };
@@ -204,17 +204,17 @@ static void perform(run *s, uint32_t rank, uint32_t count, int64_t start)
     else
         for (uint32_t i = 0; i < count; i++) {
             const lin_action *a = &actions[state->next + i];
-            duration = plus(s, duration,
-                            duration_of(s, (lin_action_kind)a->kind,
-                                        lin_action_place(s->schedule, rank, a)));
+            duration = plus(
+                s, duration,
+                duration_of(s, (lin_action_kind)a->kind, lin_action_place(s->schedule, rank, a)));
         }
     const int64_t end = plus(s, start, duration);
     for (uint32_t i = 0; i < count; i++) {
         finish(s, rank, &actions[state->next + i], end);
         if (s->spans != NULL)
-            s->spans[state->next + i] = (lin_span){ start, end };
+            s->spans[state->next + i] = (lin_action_time){ start, end };
     }
-    s->result[rank].busy += duration;
+    s->result[rank].busy = plus(s, s->result[rank].busy, duration);
     state->clock = end;
     state->next += count;
 }
@@ -312,8 +312,8 @@ static linnet_status collect(run *s, lin_simulation *out, linnet_error *err)
 static bool allocate(run *s, bool want_spans, lin_arena *results, lin_arena *scratch)
 {
     const lin_schedule *schedule = s->schedule;
-    const uint64_t cells = (uint64_t)schedule->stages * schedule->directions *
-                           schedule->direction_microbatches;
+    const uint64_t cells =
+        (uint64_t)schedule->stages * schedule->directions * schedule->direction_microbatches;
     s->result = LIN_NEW_ARRAY(results, lin_rank_time, schedule->ranks);
     s->ranks = LIN_NEW_ARRAY(scratch, rank_state, schedule->ranks);
     s->queue = LIN_NEW_ARRAY(scratch, uint32_t, schedule->ranks);
@@ -324,7 +324,7 @@ static bool allocate(run *s, bool want_spans, lin_arena *results, lin_arena *scr
         return false;
     for (uint32_t r = 0; want_spans && r < schedule->ranks; r++)
         if ((s->result[r].spans =
-                 LIN_NEW_ARRAY(results, lin_span, schedule->rank[r].action_count)) == NULL)
+                 LIN_NEW_ARRAY(results, lin_action_time, schedule->rank[r].action_count)) == NULL)
             return false;
     return true;
 }

@@ -132,8 +132,8 @@ uint32_t lin_spelled_read(const char *text, uint64_t length, lin_spelled out[2])
     if (*at != '(')
         return read_one(&at, end, &out[0]) && at == end ? 1 : 0;
     at++;
-    if (!read_one(&at, end, &out[0]) || at == end || *at++ != '+' ||
-        !read_one(&at, end, &out[1]) || at == end || *at++ != ')' || at != end)
+    if (!read_one(&at, end, &out[0]) || at == end || *at++ != '+' || !read_one(&at, end, &out[1]) ||
+        at == end || *at++ != ')' || at != end)
         return 0;
     return out[0].kind == LIN_ACTION_FORWARD && is_backward(out[1].kind) ? 2 : 0;
 }

@@ -129,12 +129,12 @@ static linnet_status check_held(const lin_tensor_list *list, linnet_error *err)
 }
 
 /* Runs a reader without the arena's jump target: it holds files and memory of its own. */
-#define WITHOUT_JUMP(arena, status, call)             \
-    do {                                              \
+#define WITHOUT_JUMP(arena, status, call)                 \
+    do {                                                  \
         jmp_buf *const on_failure_ = (arena)->on_failure; \
-        (arena)->on_failure = NULL;                   \
-        (status) = (call);                            \
-        (arena)->on_failure = on_failure_;            \
+        (arena)->on_failure = NULL;                       \
+        (status) = (call);                                \
+        (arena)->on_failure = on_failure_;                \
     } while (0)
 
 static linnet_status read_index(lin_arena *arena, const char *path, lin_checkpoint *out,
@@ -147,8 +147,7 @@ static linnet_status read_index(lin_arena *arena, const char *path, lin_checkpoi
     if (status != LINNET_OK)
         return status;
     /* The arena's own copy of the file, which nobody else has. */
-    status =
-        lin_index_read(arena, path, (char *)(uintptr_t)text, length, &out->tensors, err);
+    status = lin_index_read(arena, path, (char *)(uintptr_t)text, length, &out->tensors, err);
     const char *directory = lin_path_parent(arena, path);
     if (status == LINNET_OK && directory == NULL)
         status = lin_fail_memory(err);
@@ -198,8 +197,7 @@ static linnet_status append(collection *c, uint32_t shard, lin_tensor_list *into
         tensor.name = lin_arena_text(c->arena, tensor.name, strlen(tensor.name));
         if (tensor.name == NULL)
             return lin_fail_memory(c->err);
-        linnet_status status =
-            copy_sizes(c->arena, into, &tensor, from, &from->items[i], c->err);
+        linnet_status status = copy_sizes(c->arena, into, &tensor, from, &from->items[i], c->err);
         if (status == LINNET_OK)
             status = lin_tensor_add(into, &tensor, c->err);
         if (status != LINNET_OK)

@@ -18,7 +18,7 @@
  */
 
 enum {
-    LIN_SAFETENSORS_PREFIX = 8,                  /* bytes of the header's length */
+    LIN_SAFETENSORS_PREFIX = 8,                    /* bytes of the header's length */
     LIN_SAFETENSORS_MAX_HEADER = 100 * 1000 * 1000 /* of the format */
 };
 
@@ -95,6 +95,14 @@ linnet_status lin_checkpoint_directory(lin_arena *arena, const char *directory, 
 linnet_status lin_checkpoint_path(lin_arena *arena, const char *path, lin_checkpoint *out,
                                   linnet_error *err);
 bool lin_checkpoint_is_path(const char *path); /* by its end */
+
+/*
+ * The tensors of any weights that are read, without asking what model they are: a *.safetensors, an
+ * index, a GGUF file, or a directory with one of them. Their totals by format are in the list.
+ * LINNET_ERROR_FILE when a directory holds none.
+ */
+linnet_status lin_weights_list(lin_arena *arena, const char *path, lin_tensor_list *out,
+                               linnet_error *err);
 
 /* ---- reconciling
  * --------------------------------------------------------------------------------------------------

@@ -49,8 +49,8 @@ static const char *numbered(family_reader *r, const char *prefix, const char *te
 static void bind_array(family_reader *r, const char *array, const char *prefix, family_name name,
                        const char *number)
 {
-    family_bind(r, lin_arena_format(r->arena, "%s.%s", array, name.path),
-                numbered(r, prefix, name.tensor, number));
+    lin_family_bind(r, lin_arena_format(r->arena, "%s.%s", array, name.path),
+                    numbered(r, prefix, name.tensor, number));
 }
 
 static const char *plus(family_reader *r, const char *sum, int64_t offset)
@@ -88,9 +88,9 @@ void lin_decoder_bind_usual(family_reader *r, const decoder_shape *d, const char
 void lin_decoder_bind_ends(family_reader *r, const char *embedding, const char *norm,
                            const char *head, bool tied)
 {
-    family_bind(r, "embedding.weight", embedding);
-    family_bind(r, "norm.weight", norm);
-    family_bind(r, "lm_head.weight", tied ? embedding : head);
+    lin_family_bind(r, "embedding.weight", embedding);
+    lin_family_bind(r, "norm.weight", norm);
+    lin_family_bind(r, "lm_head.weight", tied ? embedding : head);
 }
 
 void lin_decoder_bind_usual_ends(family_reader *r, const char *prefix, bool tied)

@@ -12,7 +12,7 @@
 
 static void note_alibi(family_reader *r)
 {
-    family_assume(r, "alibi's biases are part of the attention kernel and take no memory");
+    lin_family_assume(r, "alibi's biases are part of the attention kernel and take no memory");
 }
 
 /* ---- GPT-NeoX ---- */
@@ -35,46 +35,46 @@ static const family_name neox_mlp[] = {
 static int64_t rotary_width(family_reader *r, int64_t head_width, double share)
 {
     if (share < 0 || share > 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "the turned part of a head is no share of it");
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "the turned part of a head is no share of it");
     const int64_t width = (int64_t)((double)head_width * share);
     if (width % 2 != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "an odd part of a head is turned (%lld)",
-                    (long long)width);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "an odd part of a head is turned (%lld)",
+                        (long long)width);
     return width;
 }
 
-void family_gpt_neox(family_reader *r)
+void lin_family_gpt_neox(family_reader *r)
 {
     const lin_json *c = r->text;
-    const lin_json *rope = family_object(r, c, "rope_parameters");
-    const int64_t hidden = family_int(r, c, "hidden_size", 6144);
-    const int64_t heads = family_int(r, c, "num_attention_heads", 64);
-    const double share =
-        family_real(r, c, "rotary_pct", family_real(r, rope, "partial_rotary_factor", 0.25));
+    const lin_json *rope = lin_family_object(r, c, "rope_parameters");
+    const int64_t hidden = lin_family_int(r, c, "hidden_size", 6144);
+    const int64_t heads = lin_family_int(r, c, "num_attention_heads", 64);
+    const double share = lin_family_real(r, c, "rotary_pct",
+                                         lin_family_real(r, rope, "partial_rotary_factor", 0.25));
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50432),
+        .vocab = lin_family_int(r, c, "vocab_size", 50432),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = heads,
-        .inner = family_int(r, c, "intermediate_size", 24576),
-        .layers = family_int(r, c, "num_hidden_layers", 44),
-        .positions = family_int(r, c, "max_position_embeddings", 2048),
+        .inner = lin_family_int(r, c, "intermediate_size", 24576),
+        .layers = lin_family_int(r, c, "num_hidden_layers", 44),
+        .positions = lin_family_int(r, c, "max_position_embeddings", 2048),
     };
-    family_set(r, "Rotary", rotary_width(r, classic_set(r, &s), share));
-    family_set(r, "ByGroup", 1);
-    family_set(r, "Parallel", family_flag(r, c, "use_parallel_residual", true));
-    classic_activation(r, "hidden_act", "gelu");
-    family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
-    family_note_rope(r, c);
-    classic_words(r, "words", "gpt_neox.embed_in.weight",
-                  classic_tied(r, false) ? "gpt_neox.embed_in.weight" : "embed_out.weight");
-    family_bind_parts(r, FAMILY_PARTS(neox_norms), "gpt_neox.", true);
-    family_bind_parts(r, FAMILY_PARTS(neox_attention), "gpt_neox.",
-                      family_flag(r, c, "attention_bias", true));
-    family_bind_parts(r, FAMILY_PARTS(neox_mlp), "gpt_neox.", true);
-    family_ignore(r, "gpt_neox.layers.*.attention.bias");
-    family_ignore(r, "gpt_neox.layers.*.attention.masked_bias");
-    family_ignore(r, "gpt_neox.layers.*.attention.rotary_emb.inv_freq");
+    lin_family_set(r, "Rotary", rotary_width(r, lin_classic_set(r, &s), share));
+    lin_family_set(r, "ByGroup", 1);
+    lin_family_set(r, "Parallel", lin_family_flag(r, c, "use_parallel_residual", true));
+    lin_classic_activation(r, "hidden_act", "gelu");
+    lin_family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
+    lin_family_note_rope(r, c);
+    lin_classic_words(r, "words", "gpt_neox.embed_in.weight",
+                      lin_classic_tied(r, false) ? "gpt_neox.embed_in.weight" : "embed_out.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(neox_norms), "gpt_neox.", true);
+    lin_family_bind_parts(r, FAMILY_PARTS(neox_attention), "gpt_neox.",
+                          lin_family_flag(r, c, "attention_bias", true));
+    lin_family_bind_parts(r, FAMILY_PARTS(neox_mlp), "gpt_neox.", true);
+    lin_family_ignore(r, "gpt_neox.layers.*.attention.bias");
+    lin_family_ignore(r, "gpt_neox.layers.*.attention.masked_bias");
+    lin_family_ignore(r, "gpt_neox.layers.*.attention.rotary_emb.inv_freq");
 }
 
 /* ---- OPT ---- */
@@ -101,46 +101,47 @@ static const family_name opt_adapters[] = {
 static void bind_opt_words(family_reader *r, int64_t hidden)
 {
     static const char table[] = "model.decoder.embed_tokens.weight";
-    const int64_t width = family_size(r, r->text, "word_embed_proj_dim", hidden);
-    const char *head = classic_tied(r, true) ? table : "lm_head.weight";
+    const int64_t width = lin_family_size(r, r->text, "word_embed_proj_dim", hidden);
+    const char *head = lin_classic_tied(r, true) ? table : "lm_head.weight";
     if (width == hidden) {
-        classic_words(r, "words", table, head);
+        lin_classic_words(r, "words", table, head);
         return;
     }
-    family_set(r, "Narrow", width);
-    classic_words(r, "narrow.words", table, head);
-    family_bind_parts(r, FAMILY_PARTS(opt_adapters), "model.decoder.", false);
+    lin_family_set(r, "Narrow", width);
+    lin_classic_words(r, "narrow.words", table, head);
+    lin_family_bind_parts(r, FAMILY_PARTS(opt_adapters), "model.decoder.", false);
 }
 
-void family_opt(family_reader *r)
+void lin_family_opt(family_reader *r)
 {
     enum { SKIPPED = 2 }; /* rows of the position table before the first token's */
     static const char prefix[] = "model.decoder.";
     const lin_json *c = r->text;
-    const int64_t heads = family_int(r, c, "num_attention_heads", 12);
-    const bool norm_first = family_flag(r, c, "do_layer_norm_before", true);
+    const int64_t heads = lin_family_int(r, c, "num_attention_heads", 12);
+    const bool norm_first = lin_family_flag(r, c, "do_layer_norm_before", true);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50272),
-        .hidden = family_int(r, c, "hidden_size", 768),
+        .vocab = lin_family_int(r, c, "vocab_size", 50272),
+        .hidden = lin_family_int(r, c, "hidden_size", 768),
         .heads = heads,
         .kv_heads = heads,
-        .inner = family_int(r, c, "ffn_dim", 3072),
-        .layers = family_int(r, c, "num_hidden_layers", 12),
-        .positions = family_int(r, c, "max_position_embeddings", 2048),
+        .inner = lin_family_int(r, c, "ffn_dim", 3072),
+        .layers = lin_family_int(r, c, "num_hidden_layers", 12),
+        .positions = lin_family_int(r, c, "max_position_embeddings", 2048),
     };
-    classic_set(r, &s);
-    family_expect_flag(r, c, "layer_norm_elementwise_affine", true);
-    classic_activation(r, "activation_function", "relu");
-    family_set(r, "Joint", 0);
-    family_set(r, "PostNorm", !norm_first);
-    family_set(r, "MaxPositions", family_plus(r, s.positions, SKIPPED));
-    family_set(r, "SkippedPositions", SKIPPED);
+    lin_classic_set(r, &s);
+    lin_family_expect_flag(r, c, "layer_norm_elementwise_affine", true);
+    lin_classic_activation(r, "activation_function", "relu");
+    lin_family_set(r, "Joint", 0);
+    lin_family_set(r, "PostNorm", !norm_first);
+    lin_family_set(r, "MaxPositions", lin_family_plus(r, s.positions, SKIPPED));
+    lin_family_set(r, "SkippedPositions", SKIPPED);
     bind_opt_words(r, s.hidden);
-    family_bind(r, "positions", "model.decoder.embed_positions.weight");
-    family_bind_parts(r, FAMILY_PARTS(opt_norms), prefix, true);
-    family_bind_parts(r, FAMILY_PARTS(opt_linears), prefix, family_flag(r, c, "enable_bias", true));
-    if (norm_first && !family_flag(r, c, "_remove_final_layer_norm", false))
-        family_bind_parts(r, FAMILY_PARTS(opt_final), prefix, true);
+    lin_family_bind(r, "positions", "model.decoder.embed_positions.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(opt_norms), prefix, true);
+    lin_family_bind_parts(r, FAMILY_PARTS(opt_linears), prefix,
+                          lin_family_flag(r, c, "enable_bias", true));
+    if (norm_first && !lin_family_flag(r, c, "_remove_final_layer_norm", false))
+        lin_family_bind_parts(r, FAMILY_PARTS(opt_final), prefix, true);
 }
 
 /* ---- Falcon ---- */
@@ -165,28 +166,28 @@ static const family_name falcon_final[] = { { "norm", "ln_f" } };
 static void bind_falcon_norms(family_reader *r, bool is_new)
 {
     const lin_json *c = r->text;
-    const bool parallel = family_flag(r, c, "parallel_attn", true);
-    const int64_t count = family_int(r, c, "num_ln_in_parallel_attn", is_new ? 2 : 1);
-    family_set(r, "Parallel", parallel);
+    const bool parallel = lin_family_flag(r, c, "parallel_attn", true);
+    const int64_t count = lin_family_int(r, c, "num_ln_in_parallel_attn", is_new ? 2 : 1);
+    lin_family_set(r, "Parallel", parallel);
     if (parallel && count == 2) {
-        family_bind_parts(r, FAMILY_PARTS(falcon_two_norms), "transformer.", true);
+        lin_family_bind_parts(r, FAMILY_PARTS(falcon_two_norms), "transformer.", true);
         return;
     }
     family_parts names = FAMILY_PARTS(falcon_norms);
     if (parallel)
         names.count = 1;
-    family_bind_parts(r, names, "transformer.", true);
+    lin_family_bind_parts(r, names, "transformer.", true);
 }
 
 static int64_t falcon_kv_heads(family_reader *r, int64_t heads, bool is_new)
 {
     static const char *const keys[] = { "num_kv_heads", "n_head_kv", NULL };
-    if (!is_new && family_flag(r, r->text, "multi_query", true))
+    if (!is_new && lin_family_flag(r, r->text, "multi_query", true))
         return 1;
-    return family_int_of(r, r->text, keys, heads);
+    return lin_family_int_of(r, r->text, keys, heads);
 }
 
-void family_falcon(family_reader *r)
+void lin_family_falcon(family_reader *r)
 {
     static const char *const layers[] = { "num_hidden_layers", "n_layer", NULL };
     static const char *const heads_keys[] = { "num_attention_heads", "n_head", NULL };
@@ -194,34 +195,35 @@ void family_falcon(family_reader *r)
     static const char table[] = "transformer.word_embeddings.weight";
     const lin_json *c = r->text;
     /* The first 40B configs say it by their key heads alone. */
-    const bool is_new = family_flag(r, c, "new_decoder_architecture", family_has(c, "n_head_kv"));
-    const int64_t hidden = family_int_of(r, c, hidden_keys, 4544);
-    const int64_t heads = family_int_of(r, c, heads_keys, 71);
+    const bool is_new =
+        lin_family_flag(r, c, "new_decoder_architecture", lin_family_has(c, "n_head_kv"));
+    const int64_t hidden = lin_family_int_of(r, c, hidden_keys, 4544);
+    const int64_t heads = lin_family_int_of(r, c, heads_keys, 71);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 65024),
+        .vocab = lin_family_int(r, c, "vocab_size", 65024),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = falcon_kv_heads(r, heads, is_new),
-        .inner = family_int(r, c, "ffn_hidden_size", family_times(r, 4, hidden)),
-        .layers = family_int_of(r, c, layers, 32),
-        .positions = family_int(r, c, "max_position_embeddings", 2048),
+        .inner = lin_family_int(r, c, "ffn_hidden_size", lin_family_times(r, 4, hidden)),
+        .layers = lin_family_int_of(r, c, layers, 32),
+        .positions = lin_family_int(r, c, "max_position_embeddings", 2048),
     };
-    const int64_t width = classic_set(r, &s);
-    if (family_flag(r, c, "alibi", false))
+    const int64_t width = lin_classic_set(r, &s);
+    if (lin_family_flag(r, c, "alibi", false))
         note_alibi(r);
     else
-        family_set(r, "Rotary", width);
-    family_set(r, "ByGroup", is_new || !family_flag(r, c, "multi_query", true));
-    family_expect_flag(r, c, "apply_residual_connection_post_layernorm", false);
-    classic_activation(r, "activation", "gelu");
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    family_note_rope(r, c);
-    classic_words(r, "words", table, classic_tied(r, true) ? table : "lm_head.weight");
+        lin_family_set(r, "Rotary", width);
+    lin_family_set(r, "ByGroup", is_new || !lin_family_flag(r, c, "multi_query", true));
+    lin_family_expect_flag(r, c, "apply_residual_connection_post_layernorm", false);
+    lin_classic_activation(r, "activation", "gelu");
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    lin_family_note_rope(r, c);
+    lin_classic_words(r, "words", table, lin_classic_tied(r, true) ? table : "lm_head.weight");
     bind_falcon_norms(r, is_new);
-    family_bind_parts(r, FAMILY_PARTS(falcon_linears), "transformer.",
-                      family_flag(r, c, "bias", false));
-    family_bind_parts(r, FAMILY_PARTS(falcon_final), "transformer.", true);
-    family_ignore(r, "lm_head.weight"); /* stored again where it is tied */
+    lin_family_bind_parts(r, FAMILY_PARTS(falcon_linears), "transformer.",
+                          lin_family_flag(r, c, "bias", false));
+    lin_family_bind_parts(r, FAMILY_PARTS(falcon_final), "transformer.", true);
+    lin_family_ignore(r, "lm_head.weight"); /* stored again where it is tied */
 }
 
 /* ---- BLOOM ---- */
@@ -237,33 +239,33 @@ static const family_name bloom_parts[] = {
     { "norm", "ln_f" },
 };
 
-void family_bloom(family_reader *r)
+void lin_family_bloom(family_reader *r)
 {
     static const char *const layers[] = { "num_hidden_layers", "n_layer", NULL };
     static const char *const heads_keys[] = { "num_attention_heads", "n_head", NULL };
     static const char *const hidden_keys[] = { "n_embed", "hidden_size", NULL };
     const lin_json *c = r->text;
-    const int64_t hidden = family_int_of(r, c, hidden_keys, 64);
-    const int64_t heads = family_int_of(r, c, heads_keys, 8);
+    const int64_t hidden = lin_family_int_of(r, c, hidden_keys, 64);
+    const int64_t heads = lin_family_int_of(r, c, heads_keys, 8);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 250880),
+        .vocab = lin_family_int(r, c, "vocab_size", 250880),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = heads,
-        .inner = family_times(r, 4, hidden),
-        .layers = family_int_of(r, c, layers, 2),
+        .inner = lin_family_times(r, 4, hidden),
+        .layers = lin_family_int_of(r, c, layers, 2),
         /* Alibi has no longest sequence; the models were trained with this one. */
-        .positions = family_int(r, c, "seq_length", 2048),
+        .positions = lin_family_int(r, c, "seq_length", 2048),
     };
-    classic_set(r, &s);
-    family_expect_flag(r, c, "apply_residual_connection_post_layernorm", false);
-    family_set(r, "Tanh", 1);
-    family_set(r, "ByGroup", 1);
+    lin_classic_set(r, &s);
+    lin_family_expect_flag(r, c, "apply_residual_connection_post_layernorm", false);
+    lin_family_set(r, "Tanh", 1);
+    lin_family_set(r, "ByGroup", 1);
     note_alibi(r);
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    classic_words(r, "words", "word_embeddings.weight",
-                  classic_tied(r, true) ? "word_embeddings.weight" : "lm_head.weight");
-    family_bind_parts(r, FAMILY_PARTS(bloom_parts), "", true);
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    lin_classic_words(r, "words", "word_embeddings.weight",
+                      lin_classic_tied(r, true) ? "word_embeddings.weight" : "lm_head.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(bloom_parts), "", true);
 }
 
 /* ---- MPT ---- */
@@ -280,13 +282,13 @@ static const family_name mpt_parts[] = {
 
 static int64_t mpt_kv_heads(family_reader *r, const lin_json *attention, int64_t heads)
 {
-    const char *kind = family_word(r, attention, "attn_type", "multihead_attention");
+    const char *kind = lin_family_word(r, attention, "attn_type", "multihead_attention");
     if (strcmp(kind, "multiquery_attention") == 0)
         return 1;
     if (strcmp(kind, "grouped_query_attention") == 0)
-        return family_need(r, attention, "kv_n_heads");
+        return lin_family_need(r, attention, "kv_n_heads");
     if (strcmp(kind, "multihead_attention") != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "`attn_type` `%s`", kind);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`attn_type` `%s`", kind);
     return heads;
 }
 
@@ -295,41 +297,41 @@ static int64_t mpt_kv_heads(family_reader *r, const lin_json *attention, int64_t
 static void read_mpt_positions(family_reader *r, const lin_json *attention, int64_t positions)
 {
     const bool theirs = strcmp(r->architecture, "MPTForCausalLM") == 0;
-    family_expect_flag(r, attention, "rope", false);
-    if (family_flag(r, attention, "alibi", !theirs)) {
+    lin_family_expect_flag(r, attention, "rope", false);
+    if (lin_family_flag(r, attention, "alibi", !theirs)) {
         note_alibi(r);
         return;
     }
-    if (!theirs || !family_flag(r, r->text, "learned_pos_emb", true))
+    if (!theirs || !lin_family_flag(r, r->text, "learned_pos_emb", true))
         return;
-    family_set(r, "MaxPositions", positions);
-    family_bind(r, "positions", "transformer.wpe.weight");
+    lin_family_set(r, "MaxPositions", positions);
+    lin_family_bind(r, "positions", "transformer.wpe.weight");
 }
 
-void family_mpt(family_reader *r)
+void lin_family_mpt(family_reader *r)
 {
     static const char *const norms[] = { "low_precision_layernorm", "layernorm", NULL };
     static const char table[] = "transformer.wte.weight";
     const lin_json *c = r->text;
-    const lin_json *attention = family_object(r, c, "attn_config");
-    const int64_t hidden = family_int(r, c, "d_model", 2048);
-    const int64_t heads = family_int(r, c, "n_heads", 16);
+    const lin_json *attention = lin_family_object(r, c, "attn_config");
+    const int64_t hidden = lin_family_int(r, c, "d_model", 2048);
+    const int64_t heads = lin_family_int(r, c, "n_heads", 16);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50368),
+        .vocab = lin_family_int(r, c, "vocab_size", 50368),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = mpt_kv_heads(r, attention, heads),
-        .inner = family_times(r, family_int(r, c, "expansion_ratio", 4), hidden),
-        .layers = family_int(r, c, "n_layers", 24),
-        .positions = family_int(r, c, "max_seq_len", 2048),
+        .inner = lin_family_times(r, lin_family_int(r, c, "expansion_ratio", 4), hidden),
+        .layers = lin_family_int(r, c, "n_layers", 24),
+        .positions = lin_family_int(r, c, "max_seq_len", 2048),
     };
-    classic_set(r, &s);
-    family_expect_word(r, c, "norm_type", norms);
-    family_expect_flag(r, attention, "qk_ln", false);
+    lin_classic_set(r, &s);
+    lin_family_expect_word(r, c, "norm_type", norms);
+    lin_family_expect_flag(r, attention, "qk_ln", false);
     read_mpt_positions(r, attention, s.positions);
-    classic_words(r, "words", table, classic_tied(r, true) ? table : "lm_head.weight");
-    family_bind_parts(r, FAMILY_PARTS(mpt_parts), "transformer.",
-                      !family_flag(r, c, "no_bias", true));
+    lin_classic_words(r, "words", table, lin_classic_tied(r, true) ? table : "lm_head.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(mpt_parts), "transformer.",
+                          !lin_family_flag(r, c, "no_bias", true));
 }
 
 /* ---- Phi ---- */
@@ -345,31 +347,31 @@ static const family_name phi_parts[] = {
     { "norm", "final_layernorm" },
 };
 
-void family_phi(family_reader *r)
+void lin_family_phi(family_reader *r)
 {
     static const char table[] = "model.embed_tokens.weight";
     const lin_json *c = r->text;
-    const lin_json *rope = family_object(r, c, "rope_parameters");
-    const int64_t heads = family_int(r, c, "num_attention_heads", 32);
-    const double share = family_real(r, c, "partial_rotary_factor",
-                                     family_real(r, rope, "partial_rotary_factor", 0.5));
+    const lin_json *rope = lin_family_object(r, c, "rope_parameters");
+    const int64_t heads = lin_family_int(r, c, "num_attention_heads", 32);
+    const double share = lin_family_real(r, c, "partial_rotary_factor",
+                                         lin_family_real(r, rope, "partial_rotary_factor", 0.5));
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 51200),
-        .hidden = family_int(r, c, "hidden_size", 2048),
+        .vocab = lin_family_int(r, c, "vocab_size", 51200),
+        .hidden = lin_family_int(r, c, "hidden_size", 2048),
         .heads = heads,
-        .kv_heads = family_int(r, c, "num_key_value_heads", heads),
-        .inner = family_int(r, c, "intermediate_size", 8192),
-        .layers = family_int(r, c, "num_hidden_layers", 24),
-        .positions = family_int(r, c, "max_position_embeddings", 2048),
+        .kv_heads = lin_family_int(r, c, "num_key_value_heads", heads),
+        .inner = lin_family_int(r, c, "intermediate_size", 8192),
+        .layers = lin_family_int(r, c, "num_hidden_layers", 24),
+        .positions = lin_family_int(r, c, "max_position_embeddings", 2048),
     };
-    family_set(r, "Rotary", rotary_width(r, classic_set(r, &s), share));
-    family_expect_flag(r, c, "qk_layernorm", false);
-    family_set(r, "Joint", 0);
-    family_set(r, "Parallel", 1);
-    classic_activation(r, "hidden_act", "gelu_new");
-    family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
-    family_note_rope(r, c);
-    classic_words(r, "words", table, classic_tied(r, false) ? table : "lm_head.weight");
-    family_bind(r, "words.head.bias", "lm_head.bias");
-    family_bind_parts(r, FAMILY_PARTS(phi_parts), "model.", true);
+    lin_family_set(r, "Rotary", rotary_width(r, lin_classic_set(r, &s), share));
+    lin_family_expect_flag(r, c, "qk_layernorm", false);
+    lin_family_set(r, "Joint", 0);
+    lin_family_set(r, "Parallel", 1);
+    lin_classic_activation(r, "hidden_act", "gelu_new");
+    lin_family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
+    lin_family_note_rope(r, c);
+    lin_classic_words(r, "words", table, lin_classic_tied(r, false) ? table : "lm_head.weight");
+    lin_family_bind(r, "words.head.bias", "lm_head.bias");
+    lin_family_bind_parts(r, FAMILY_PARTS(phi_parts), "model.", true);
 }

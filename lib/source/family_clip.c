@@ -39,17 +39,17 @@ static void bind_tower(family_reader *r, const char *path, const char *prefix,
 {
     const family_parts lists[] = { norms, FAMILY_PARTS(layer_parts) };
     for (uint32_t i = 0; i < end_count; i++)
-        family_bind(r, lin_arena_format(r->arena, "%s.%s", path, ends[i].path),
-                    lin_arena_format(r->arena, "%s%s", prefix, ends[i].tensor));
+        lin_family_bind(r, lin_arena_format(r->arena, "%s.%s", path, ends[i].path),
+                        lin_arena_format(r->arena, "%s%s", prefix, ends[i].tensor));
     for (uint32_t i = 0; i < ARRAY_LEN(lists); i++) {
         for (uint32_t j = 0; j < lists[i].count; j++) {
             const family_name *name = &lists[i].names[j];
             const family_name moved = { lin_arena_format(r->arena, "%s.%s", path, name->path),
                                         name->tensor };
-            family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, true);
+            lin_family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, true);
         }
     }
-    family_ignore(r, lin_arena_format(r->arena, "%sembeddings.position_ids", prefix));
+    lin_family_ignore(r, lin_arena_format(r->arena, "%sembeddings.position_ids", prefix));
 }
 
 static void bind_vision(family_reader *r, const char *path)
@@ -72,40 +72,40 @@ static void set_activation(family_reader *r, const lin_json *c, const char *gene
     } kinds[] = {
         { "gelu_new", 1 }, { "gelu_pytorch_tanh", 1 }, { "quick_gelu", 2 }, { "gelu", 3 }
     };
-    const char *word = family_word(r, c, "hidden_act", "quick_gelu");
+    const char *word = lin_family_word(r, c, "hidden_act", "quick_gelu");
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].word, word) == 0) {
-            family_set(r, generic, kinds[i].kind);
+            lin_family_set(r, generic, kinds[i].kind);
             return;
         }
     }
-    family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                "`hidden_act` `%s` is not expressed by the source of "
-                "`%s`",
-                word, r->model_type);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "`hidden_act` `%s` is not expressed by the source of "
+                    "`%s`",
+                    word, r->model_type);
 }
 
 static int64_t divided_heads(family_reader *r, const lin_json *c, int64_t hidden, int64_t fallback)
 {
-    const int64_t heads = family_size(r, c, "num_attention_heads", fallback);
-    (void)family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
+    const int64_t heads = lin_family_size(r, c, "num_attention_heads", fallback);
+    (void)lin_family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
     return heads;
 }
 
 /* `c` may be NULL: all by default. */
 static void set_vision(family_reader *r, const lin_json *c)
 {
-    const int64_t hidden = family_size(r, c, "hidden_size", 768);
-    const int64_t patch = family_size(r, c, "patch_size", 32);
-    const int64_t side = family_size(r, c, "image_size", 224) / patch;
-    family_set(r, "Patches", family_times(r, side, side));
-    family_set(r, "Channels", family_size(r, c, "num_channels", 3));
-    family_set(r, "Patch", patch);
-    family_set(r, "D", hidden);
-    family_set(r, "Heads", divided_heads(r, c, hidden, 12));
-    family_set(r, "Inner", family_size(r, c, "intermediate_size", 3072));
-    family_set(r, "Layers", family_size(r, c, "num_hidden_layers", 12));
-    family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
+    const int64_t hidden = lin_family_size(r, c, "hidden_size", 768);
+    const int64_t patch = lin_family_size(r, c, "patch_size", 32);
+    const int64_t side = lin_family_size(r, c, "image_size", 224) / patch;
+    lin_family_set(r, "Patches", lin_family_times(r, side, side));
+    lin_family_set(r, "Channels", lin_family_size(r, c, "num_channels", 3));
+    lin_family_set(r, "Patch", patch);
+    lin_family_set(r, "D", hidden);
+    lin_family_set(r, "Heads", divided_heads(r, c, hidden, 12));
+    lin_family_set(r, "Inner", lin_family_size(r, c, "intermediate_size", 3072));
+    lin_family_set(r, "Layers", lin_family_size(r, c, "num_hidden_layers", 12));
+    lin_family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
     set_activation(r, c, "Kind");
 }
 
@@ -118,41 +118,41 @@ static const text_generics beside = { "TextD", "TextHeads", "TextInner", "TextLa
 
 static void set_text(family_reader *r, const lin_json *c, const text_generics *names)
 {
-    const int64_t hidden = family_size(r, c, "hidden_size", 512);
-    family_set(r, "Vocab", family_size(r, c, "vocab_size", 49408));
-    family_set(r, "MaxPositions", family_size(r, c, "max_position_embeddings", 77));
-    family_set(r, names->hidden, hidden);
-    family_set(r, names->heads, divided_heads(r, c, hidden, 8));
-    family_set(r, names->inner, family_size(r, c, "intermediate_size", 2048));
-    family_set(r, names->layers, family_size(r, c, "num_hidden_layers", 12));
-    family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
+    const int64_t hidden = lin_family_size(r, c, "hidden_size", 512);
+    lin_family_set(r, "Vocab", lin_family_size(r, c, "vocab_size", 49408));
+    lin_family_set(r, "MaxPositions", lin_family_size(r, c, "max_position_embeddings", 77));
+    lin_family_set(r, names->hidden, hidden);
+    lin_family_set(r, names->heads, divided_heads(r, c, hidden, 8));
+    lin_family_set(r, names->inner, lin_family_size(r, c, "intermediate_size", 2048));
+    lin_family_set(r, names->layers, lin_family_size(r, c, "num_hidden_layers", 12));
+    lin_family_note_epsilon(r, c, "layer_norm_eps", 1e-5);
     set_activation(r, c, names->kind);
 }
 
 static void start(family_reader *r, const lin_json *c)
 {
     r->program = "models/clip.linnet";
-    family_set_dtype(r, "T", family_dtype(r, c));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
 }
 
 /* Whether the class has a projection; refuses other classes. */
 static bool is_projected(family_reader *r)
 {
-    if (family_ends_with(r->architecture, "WithProjection"))
+    if (lin_family_ends_with(r->architecture, "WithProjection"))
         return true;
-    if (r->architecture[0] != '\0' && !family_ends_with(r->architecture, "Model"))
-        family_refuse_head(r);
+    if (r->architecture[0] != '\0' && !lin_family_ends_with(r->architecture, "Model"))
+        lin_family_refuse_head(r);
     return false;
 }
 
 /* The settings of one tower, in a file of its own or in one for both. */
 static const lin_json *tower_settings(family_reader *r, const char *key)
 {
-    const lin_json *nested = family_object(r, r->config, key);
+    const lin_json *nested = lin_family_object(r, r->config, key);
     return nested != NULL ? nested : r->config;
 }
 
-void family_clip_vision(family_reader *r)
+void lin_family_clip_vision(family_reader *r)
 {
     const lin_json *c = tower_settings(r, "vision_config");
     start(r, c);
@@ -162,11 +162,11 @@ void family_clip_vision(family_reader *r)
     if (!is_projected(r))
         return;
     r->root = "ProjectedVision";
-    family_set(r, "Projection", family_size(r, c, "projection_dim", 512));
-    family_bind(r, "projection.weight", "visual_projection.weight");
+    lin_family_set(r, "Projection", lin_family_size(r, c, "projection_dim", 512));
+    lin_family_bind(r, "projection.weight", "visual_projection.weight");
 }
 
-void family_clip_text(family_reader *r)
+void lin_family_clip_text(family_reader *r)
 {
     const lin_json *c = tower_settings(r, "text_config");
     start(r, c);
@@ -176,31 +176,31 @@ void family_clip_text(family_reader *r)
     if (!is_projected(r))
         return;
     r->root = "ProjectedText";
-    family_set(r, "Projection", family_size(r, c, "projection_dim", 512));
-    family_bind(r, "projection.weight", "text_projection.weight");
+    lin_family_set(r, "Projection", lin_family_size(r, c, "projection_dim", 512));
+    lin_family_bind(r, "projection.weight", "text_projection.weight");
 }
 
 /* Both towers; a config of this type may be that of one of them. */
-void family_clip(family_reader *r)
+void lin_family_clip(family_reader *r)
 {
     if (strncmp(r->architecture, "CLIPVision", strlen("CLIPVision")) == 0) {
-        family_clip_vision(r);
+        lin_family_clip_vision(r);
         return;
     }
     if (strncmp(r->architecture, "CLIPText", strlen("CLIPText")) == 0) {
-        family_clip_text(r);
+        lin_family_clip_text(r);
         return;
     }
-    if (r->architecture[0] != '\0' && !family_ends_with(r->architecture, "Model"))
-        family_refuse_head(r);
+    if (r->architecture[0] != '\0' && !lin_family_ends_with(r->architecture, "Model"))
+        lin_family_refuse_head(r);
     start(r, r->config);
     r->root = "Model";
-    set_vision(r, family_object(r, r->config, "vision_config"));
-    set_text(r, family_object(r, r->config, "text_config"), &beside);
-    family_set(r, "Projection", family_size(r, r->config, "projection_dim", 512));
+    set_vision(r, lin_family_object(r, r->config, "vision_config"));
+    set_text(r, lin_family_object(r, r->config, "text_config"), &beside);
+    lin_family_set(r, "Projection", lin_family_size(r, r->config, "projection_dim", 512));
     bind_vision(r, "vision");
     bind_text(r, "text");
-    family_bind(r, "vision_projection.weight", "visual_projection.weight");
-    family_bind(r, "text_projection.weight", "text_projection.weight");
-    family_bind(r, "logit_scale", "logit_scale");
+    lin_family_bind(r, "vision_projection.weight", "visual_projection.weight");
+    lin_family_bind(r, "text_projection.weight", "text_projection.weight");
+    lin_family_bind(r, "logit_scale", "logit_scale");
 }

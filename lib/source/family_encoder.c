@@ -13,18 +13,18 @@
 /* Classes of a classifier: the entries of id2label, else num_labels, else two. */
 static int64_t class_count(family_reader *r)
 {
-    const lin_json *labels = family_object(r, r->config, "id2label");
+    const lin_json *labels = lin_family_object(r, r->config, "id2label");
     if (labels != NULL && labels->count > 0)
         return (int64_t)labels->count;
-    return family_size(r, r->config, "num_labels", 2);
+    return lin_family_size(r, r->config, "num_labels", 2);
 }
 
 /* One over the norms' epsilon, for the generic. */
 static int64_t inverse_epsilon(family_reader *r, double fallback)
 {
-    const double epsilon = family_real(r, r->text, "layer_norm_eps", fallback);
+    const double epsilon = lin_family_real(r, r->text, "layer_norm_eps", fallback);
     if (epsilon < 1e-15 || epsilon > 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "`layer_norm_eps` is no epsilon");
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`layer_norm_eps` is no epsilon");
     return (int64_t)(1 / epsilon + 0.5);
 }
 
@@ -40,14 +40,14 @@ static void bind_under(family_reader *r, family_parts parts, const char *path_pr
     for (uint32_t i = 0; i < parts.count; i++) {
         const family_name moved = { under(r, path_prefix, parts.names[i].path),
                                     parts.names[i].tensor };
-        family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, has_bias);
+        lin_family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, has_bias);
     }
 }
 
 static void bind_one(family_reader *r, const char *path, const char *tensor)
 {
     const family_name name = { path, tensor };
-    family_bind_parts(r, (family_parts){ &name, 1 }, "", true);
+    lin_family_bind_parts(r, (family_parts){ &name, 1 }, "", true);
 }
 
 /* ---- BERT and RoBERTa ---- */
@@ -89,22 +89,22 @@ static const bert_names roberta = { "roberta.",           "lm_head.dense",
 static void bind_bert_encoder(family_reader *r, const char *path_prefix, const char *prefix)
 {
     for (uint32_t i = 0; i < ARRAY_LEN(bert_tables); i++)
-        family_bind(r, under(r, path_prefix, bert_tables[i].path),
-                    under(r, prefix, bert_tables[i].tensor));
+        lin_family_bind(r, under(r, path_prefix, bert_tables[i].path),
+                        under(r, prefix, bert_tables[i].tensor));
     bind_under(r, FAMILY_PARTS(bert_parts), path_prefix, prefix, true);
-    family_ignore(r, under(r, prefix, "embeddings.position_ids"));
+    lin_family_ignore(r, under(r, prefix, "embeddings.position_ids"));
 }
 
 static void set_masked(family_reader *r, const bert_names *names)
 {
     const char *table = under(r, names->base, "embeddings.word_embeddings.weight");
-    const bool tied = family_flag(r, r->text, "tie_word_embeddings", true);
+    const bool tied = lin_family_flag(r, r->text, "tie_word_embeddings", true);
     r->root = "MaskedLm";
     bind_one(r, "transform.dense", names->dense);
     bind_one(r, "transform.norm", names->norm);
-    family_bind(r, "decoder.weight", tied ? table : names->decoder);
-    family_bind(r, "decoder.bias", names->decoder_bias);
-    family_ignore(r, names->decoder_copies);
+    lin_family_bind(r, "decoder.weight", tied ? table : names->decoder);
+    lin_family_bind(r, "decoder.bias", names->decoder_bias);
+    lin_family_ignore(r, names->decoder_copies);
 }
 
 static void set_pooled(family_reader *r, const bert_names *names, const char *path)
@@ -115,14 +115,14 @@ static void set_pooled(family_reader *r, const bert_names *names, const char *pa
 static void set_sequence(family_reader *r, const char *head, int64_t classes)
 {
     r->root = "SequenceClassifier";
-    family_set(r, "Classes", classes);
+    lin_family_set(r, "Classes", classes);
     bind_one(r, "head", head);
 }
 
 static void set_tokens(family_reader *r, const char *head, int64_t classes)
 {
     r->root = "TokenClassifier";
-    family_set(r, "Classes", classes);
+    lin_family_set(r, "Classes", classes);
     bind_one(r, "head", head);
 }
 
@@ -130,13 +130,13 @@ static void set_tokens(family_reader *r, const char *head, int64_t classes)
 static bool set_usual_head(family_reader *r, const bert_names *names)
 {
     const char *class = r->architecture;
-    if (family_ends_with(class, "ForMaskedLM"))
+    if (lin_family_ends_with(class, "ForMaskedLM"))
         set_masked(r, names);
-    else if (family_ends_with(class, "ForTokenClassification"))
+    else if (lin_family_ends_with(class, "ForTokenClassification"))
         set_tokens(r, "classifier", class_count(r));
-    else if (family_ends_with(class, "ForQuestionAnswering"))
+    else if (lin_family_ends_with(class, "ForQuestionAnswering"))
         set_tokens(r, "qa_outputs", 2);
-    else if (family_ends_with(class, "ForMultipleChoice")) {
+    else if (lin_family_ends_with(class, "ForMultipleChoice")) {
         set_pooled(r, names, "pooler.dense");
         set_sequence(r, "classifier", 1);
     } else
@@ -149,31 +149,31 @@ static void set_bert_head(family_reader *r)
     const char *class = r->architecture;
     if (set_usual_head(r, &bert)) {
         /* The published checkpoints have the heads of pretraining. */
-        family_ignore(r, "bert.pooler.*");
-        family_ignore(r, "cls.seq_relationship.*");
-    } else if (family_ends_with(class, "ForPreTraining")) {
+        lin_family_ignore(r, "bert.pooler.*");
+        lin_family_ignore(r, "cls.seq_relationship.*");
+    } else if (lin_family_ends_with(class, "ForPreTraining")) {
         set_masked(r, &bert);
         set_pooled(r, &bert, "pooler.dense");
         bind_one(r, "relation", "cls.seq_relationship");
-    } else if (family_ends_with(class, "ForSequenceClassification")) {
+    } else if (lin_family_ends_with(class, "ForSequenceClassification")) {
         set_pooled(r, &bert, "pooler.dense");
         set_sequence(r, "classifier", class_count(r));
-    } else if (family_ends_with(class, "ForNextSentencePrediction")) {
+    } else if (lin_family_ends_with(class, "ForNextSentencePrediction")) {
         set_pooled(r, &bert, "pooler.dense");
         set_sequence(r, "cls.seq_relationship", 2);
     } else
-        family_refuse_head(r);
+        lin_family_refuse_head(r);
 }
 
 static void set_roberta_head(family_reader *r)
 {
     if (set_usual_head(r, &roberta)) {
-        family_ignore(r, "roberta.pooler.*");
-    } else if (family_ends_with(r->architecture, "ForSequenceClassification")) {
+        lin_family_ignore(r, "roberta.pooler.*");
+    } else if (lin_family_ends_with(r->architecture, "ForSequenceClassification")) {
         bind_one(r, "pooler.dense", "classifier.dense");
         set_sequence(r, "classifier.out_proj", class_count(r));
     } else
-        family_refuse_head(r);
+        lin_family_refuse_head(r);
 }
 
 static void set_bert_sizes(family_reader *r)
@@ -181,28 +181,28 @@ static void set_bert_sizes(family_reader *r)
     static const char *const positions[] = { "absolute", NULL };
     static const char *const activations[] = { "gelu", "gelu_python", NULL };
     const lin_json *c = r->text;
-    const int64_t hidden = family_size(r, c, "hidden_size", 768);
-    const int64_t heads = family_size(r, c, "num_attention_heads", 12);
-    (void)family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
+    const int64_t hidden = lin_family_size(r, c, "hidden_size", 768);
+    const int64_t heads = lin_family_size(r, c, "num_attention_heads", 12);
+    (void)lin_family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
     r->program = "models/bert.linnet";
-    family_expect_word(r, c, "hidden_act", activations);
-    family_expect_word(r, c, "position_embedding_type", positions);
-    family_expect_flag(r, c, "is_decoder", false);
-    family_expect_flag(r, c, "add_cross_attention", false);
-    family_set(r, "MaxPositions", family_size(r, c, "max_position_embeddings", 512));
-    family_set(r, "TypeVocab", family_size(r, c, "type_vocab_size", 2));
-    family_set(r, "D", hidden);
-    family_set(r, "Heads", heads);
-    family_set(r, "Inner", family_size(r, c, "intermediate_size", 3072));
-    family_set(r, "Layers", family_size(r, c, "num_hidden_layers", 12));
-    family_set(r, "InverseEps", inverse_epsilon(r, 1e-12));
-    family_set_dtype(r, "T", family_dtype(r, c));
+    lin_family_expect_word(r, c, "hidden_act", activations);
+    lin_family_expect_word(r, c, "position_embedding_type", positions);
+    lin_family_expect_flag(r, c, "is_decoder", false);
+    lin_family_expect_flag(r, c, "add_cross_attention", false);
+    lin_family_set(r, "MaxPositions", lin_family_size(r, c, "max_position_embeddings", 512));
+    lin_family_set(r, "TypeVocab", lin_family_size(r, c, "type_vocab_size", 2));
+    lin_family_set(r, "D", hidden);
+    lin_family_set(r, "Heads", heads);
+    lin_family_set(r, "Inner", lin_family_size(r, c, "intermediate_size", 3072));
+    lin_family_set(r, "Layers", lin_family_size(r, c, "num_hidden_layers", 12));
+    lin_family_set(r, "InverseEps", inverse_epsilon(r, 1e-12));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
 }
 
 /* Whether the class is the encoder with its pooler, whose tensors have no prefix. */
 static bool set_bare(family_reader *r)
 {
-    if (r->architecture[0] != '\0' && !family_ends_with(r->architecture, "Model"))
+    if (r->architecture[0] != '\0' && !lin_family_ends_with(r->architecture, "Model"))
         return false;
     r->root = "Model";
     bind_bert_encoder(r, "", "");
@@ -210,10 +210,10 @@ static bool set_bare(family_reader *r)
     return true;
 }
 
-void family_bert(family_reader *r)
+void lin_family_bert(family_reader *r)
 {
     set_bert_sizes(r);
-    family_set(r, "Vocab", family_size(r, r->text, "vocab_size", 30522));
+    lin_family_set(r, "Vocab", lin_family_size(r, r->text, "vocab_size", 30522));
     if (set_bare(r))
         return;
     bind_bert_encoder(r, "encoder.", bert.base);
@@ -223,21 +223,22 @@ void family_bert(family_reader *r)
 static void read_roberta(family_reader *r, int64_t vocab)
 {
     set_bert_sizes(r);
-    family_set(r, "Vocab", family_size(r, r->text, "vocab_size", vocab));
+    lin_family_set(r, "Vocab", lin_family_size(r, r->text, "vocab_size", vocab));
     /* Positions are numbered from the row after the padding's. */
-    family_set(r, "SkippedPositions", family_plus(r, family_int(r, r->text, "pad_token_id", 1), 1));
+    lin_family_set(r, "SkippedPositions",
+                   lin_family_plus(r, lin_family_int(r, r->text, "pad_token_id", 1), 1));
     if (set_bare(r))
         return;
     bind_bert_encoder(r, "encoder.", roberta.base);
     set_roberta_head(r);
 }
 
-void family_roberta(family_reader *r)
+void lin_family_roberta(family_reader *r)
 {
     read_roberta(r, 50265);
 }
 
-void family_xlm_roberta(family_reader *r)
+void lin_family_xlm_roberta(family_reader *r)
 {
     read_roberta(r, 30522);
 }
@@ -270,13 +271,13 @@ static void read_pair(family_reader *r, const lin_json *object, const char *key,
 {
     const lin_json *value = object != NULL ? lin_json_get(object, key) : NULL;
     if (value != NULL && value->kind == LIN_JSON_ARRAY) {
-        *out_rows = family_item(r, value, key, 0);
-        *out_columns = family_item(r, value, key, 1);
+        *out_rows = lin_family_item(r, value, key, 0);
+        *out_columns = lin_family_item(r, value, key, 1);
     } else {
-        *out_rows = *out_columns = family_size(r, object, key, fallback);
+        *out_rows = *out_columns = lin_family_size(r, object, key, fallback);
     }
     if (*out_rows < 1 || *out_columns < 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` is 0; at least 1 is meant", key);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` is 0; at least 1 is meant", key);
 }
 
 static void set_vit_sizes(family_reader *r)
@@ -284,54 +285,54 @@ static void set_vit_sizes(family_reader *r)
     static const char *const activations[] = { "gelu", "gelu_python", NULL };
     const lin_json *c = r->text;
     int64_t rows, columns;
-    const int64_t hidden = family_size(r, c, "hidden_size", 768);
-    const int64_t heads = family_size(r, c, "num_attention_heads", 12);
-    const int64_t patch = family_size(r, c, "patch_size", 16);
+    const int64_t hidden = lin_family_size(r, c, "hidden_size", 768);
+    const int64_t heads = lin_family_size(r, c, "num_attention_heads", 12);
+    const int64_t patch = lin_family_size(r, c, "patch_size", 16);
     read_pair(r, c, "image_size", 224, &rows, &columns);
-    (void)family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
-    (void)family_divide(r, "image_size", rows, "patch_size", patch);
-    (void)family_divide(r, "image_size", columns, "patch_size", patch);
+    (void)lin_family_divide(r, "hidden_size", hidden, "num_attention_heads", heads);
+    (void)lin_family_divide(r, "image_size", rows, "patch_size", patch);
+    (void)lin_family_divide(r, "image_size", columns, "patch_size", patch);
     r->program = "models/vit.linnet";
-    family_expect_word(r, c, "hidden_act", activations);
-    family_note_epsilon(r, c, "layer_norm_eps", 1e-12);
-    family_set(r, "Height", rows);
-    family_set(r, "Width", columns);
-    family_set(r, "Channels", family_size(r, c, "num_channels", 3));
-    family_set(r, "Patch", patch);
-    family_set(r, "D", hidden);
-    family_set(r, "Heads", heads);
-    family_set(r, "Inner", family_size(r, c, "intermediate_size", 3072));
-    family_set(r, "Layers", family_size(r, c, "num_hidden_layers", 12));
-    family_set_dtype(r, "T", family_dtype(r, c));
+    lin_family_expect_word(r, c, "hidden_act", activations);
+    lin_family_note_epsilon(r, c, "layer_norm_eps", 1e-12);
+    lin_family_set(r, "Height", rows);
+    lin_family_set(r, "Width", columns);
+    lin_family_set(r, "Channels", lin_family_size(r, c, "num_channels", 3));
+    lin_family_set(r, "Patch", patch);
+    lin_family_set(r, "D", hidden);
+    lin_family_set(r, "Heads", heads);
+    lin_family_set(r, "Inner", lin_family_size(r, c, "intermediate_size", 3072));
+    lin_family_set(r, "Layers", lin_family_size(r, c, "num_hidden_layers", 12));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
 }
 
 /* The labels decide: a checkpoint with a classifier is often named after the class without one. */
 static const char *set_vit_head(family_reader *r)
 {
     const char *class = r->architecture;
-    if (!family_ends_with(class, "ForImageClassification")) {
-        if (class[0] != '\0' && !family_ends_with(class, "Model"))
-            family_refuse_head(r);
-        if (!family_has(r->config, "id2label")) {
+    if (!lin_family_ends_with(class, "ForImageClassification")) {
+        if (class[0] != '\0' && !lin_family_ends_with(class, "Model"))
+            lin_family_refuse_head(r);
+        if (!lin_family_has(r->config, "id2label")) {
             r->root = "Backbone";
             bind_one(r, "pooler", "pooler.dense");
             return "";
         }
-        family_assume(r, "`id2label` is there: a classifier is counted, and no pooler");
-        family_ignore(r, "vit.pooler.*");
+        lin_family_assume(r, "`id2label` is there: a classifier is counted, and no pooler");
+        lin_family_ignore(r, "vit.pooler.*");
     }
     r->root = "Model";
-    family_set(r, "Classes", class_count(r));
+    lin_family_set(r, "Classes", class_count(r));
     bind_one(r, "head", "classifier");
     return "vit.";
 }
 
-void family_vit(family_reader *r)
+void lin_family_vit(family_reader *r)
 {
     set_vit_sizes(r);
     const char *prefix = set_vit_head(r);
-    family_bind_all(r, prefix, vit_ends, ARRAY_LEN(vit_ends));
-    family_bind_parts(r, FAMILY_PARTS(vit_attention), prefix,
-                      family_flag(r, r->text, "qkv_bias", true));
-    family_bind_parts(r, FAMILY_PARTS(vit_parts), prefix, true);
+    lin_family_bind_all(r, prefix, vit_ends, ARRAY_LEN(vit_ends));
+    lin_family_bind_parts(r, FAMILY_PARTS(vit_attention), prefix,
+                          lin_family_flag(r, r->text, "qkv_bias", true));
+    lin_family_bind_parts(r, FAMILY_PARTS(vit_parts), prefix, true);
 }

@@ -13,9 +13,9 @@
 static void finish(family_reader *r, const decoder_shape *d, uint32_t what)
 {
     static const char *const accepted[] = { "gelu", "gelu_pytorch_tanh", "gelu_new", NULL };
-    const bool biases = family_flag(r, r->text, "attention_bias", false);
-    family_expect_word(r, r->text, "hidden_act", accepted);
-    family_expect_word(r, r->text, "hidden_activation", accepted);
+    const bool biases = lin_family_flag(r, r->text, "attention_bias", false);
+    lin_family_expect_word(r, r->text, "hidden_act", accepted);
+    lin_family_expect_word(r, r->text, "hidden_activation", accepted);
     lin_decoder_set(r, d);
     lin_decoder_bind_usual(r, d, "model.",
                            what | (biases ? DECODER_QKV_BIASES | DECODER_O_BIAS : 0));
@@ -33,8 +33,8 @@ static void finish_with_post_norms(family_reader *r, decoder_shape *d, uint32_t 
     d->other_norms = true;
     finish(r, d, what);
     lin_decoder_bind(r, d, "model.", norms, ARRAY_LEN(norms));
-    if (family_real(r, r->text, "attn_logit_softcapping", 0) > 0)
-        family_assume(r, "the bound of the attention's scores is applied inside its kernel");
+    if (lin_family_real(r, r->text, "attn_logit_softcapping", 0) > 0)
+        lin_family_assume(r, "the bound of the attention's scores is applied inside its kernel");
 }
 
 static decoder_shape gemma_shape(void)
@@ -47,7 +47,7 @@ static decoder_shape gemma_shape(void)
                             .scaled = true };
 }
 
-void family_gemma(family_reader *r)
+void lin_family_gemma(family_reader *r)
 {
     decoder_shape d = gemma_shape();
     d.vocab = 256000;
@@ -65,10 +65,10 @@ void family_gemma(family_reader *r)
 static double final_cap(family_reader *r, double fallback)
 {
     static const char key[] = "final_logit_softcapping";
-    return family_real(r, r->text, key, lin_json_get(r->text, key) != NULL ? 0 : fallback);
+    return lin_family_real(r, r->text, key, lin_json_get(r->text, key) != NULL ? 0 : fallback);
 }
 
-void family_gemma2(family_reader *r)
+void lin_family_gemma2(family_reader *r)
 {
     decoder_shape d = gemma_shape();
     d.vocab = 256000;
@@ -85,7 +85,7 @@ void family_gemma2(family_reader *r)
     finish_with_post_norms(r, &d, DECODER_QKV | DECODER_MLP);
 }
 
-void family_gemma3_text(family_reader *r)
+void lin_family_gemma3_text(family_reader *r)
 {
     static const char *const patterns[] = { "sliding_window_pattern", "_sliding_window_pattern",
                                             NULL };
@@ -102,7 +102,8 @@ void family_gemma3_text(family_reader *r)
     d.final_cap = final_cap(r, 0);
     lin_decoder_read(r, &d);
     lin_decoder_read_window(r, &d, 4096);
-    lin_decoder_read_layer_types(r, &d, family_int_of(r, r->text, patterns, 6));
+    lin_decoder_read_layer_types(r, &d, lin_family_int_of(r, r->text, patterns, 6));
     finish_with_post_norms(r, &d, DECODER_QKV | DECODER_MLP | DECODER_HEAD_NORMS);
-    family_assume(r, "layers with a window turn by the base of the others, which changes no size");
+    lin_family_assume(r,
+                      "layers with a window turn by the base of the others, which changes no size");
 }

@@ -24,42 +24,42 @@ static void expect_gpt2(family_reader *r)
 {
     static const char *const activations[] = { "gelu_new", "gelu_pytorch_tanh", "gelu_fast", NULL };
     const lin_json *c = r->text;
-    classic_expect(r);
-    family_expect_word(r, c, "activation_function", activations);
-    family_expect_flag(r, c, "reorder_and_upcast_attn", false);
-    family_expect_flag(r, c, "add_cross_attention", false);
-    family_expect_flag(r, c, "tie_word_embeddings", true);
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    if (family_flag(r, c, "scale_attn_by_inverse_layer_idx", false) ||
-        !family_flag(r, c, "scale_attn_weights", true))
-        family_assume(r, "the attention's scale changes no size");
+    lin_classic_expect(r);
+    lin_family_expect_word(r, c, "activation_function", activations);
+    lin_family_expect_flag(r, c, "reorder_and_upcast_attn", false);
+    lin_family_expect_flag(r, c, "add_cross_attention", false);
+    lin_family_expect_flag(r, c, "tie_word_embeddings", true);
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    if (lin_family_flag(r, c, "scale_attn_by_inverse_layer_idx", false) ||
+        !lin_family_flag(r, c, "scale_attn_weights", true))
+        lin_family_assume(r, "the attention's scale changes no size");
 }
 
-void family_gpt2(family_reader *r)
+void lin_family_gpt2(family_reader *r)
 {
     const lin_json *c = r->text;
-    const int64_t hidden = family_size(r, c, "n_embd", 768);
-    const int64_t positions = family_size(r, c, "n_positions", 1024);
-    const int64_t heads = family_size(r, c, "n_head", 12);
+    const int64_t hidden = lin_family_size(r, c, "n_embd", 768);
+    const int64_t positions = lin_family_size(r, c, "n_positions", 1024);
+    const int64_t heads = lin_family_size(r, c, "n_head", 12);
     expect_gpt2(r);
     r->program = "models/gpt2.linnet";
     r->root = "Model";
     r->head_is_embedding = true;
-    (void)family_divide(r, "n_embd", hidden, "n_head", heads);
-    family_set(r, "Vocab", family_size(r, c, "vocab_size", 50257));
-    family_set(r, "MaxPositions", positions);
-    family_set(r, "H", hidden);
-    family_set(r, "Heads", heads);
-    family_set(r, "Inner", family_size(r, c, "n_inner", family_times(r, 4, hidden)));
-    family_set(r, "Layers", family_size(r, c, "n_layer", 12));
-    family_set_dtype(r, "T", family_dtype(r, c));
-    family_set_cache(r, positions);
-    family_bind(r, "wte", "wte.weight");
-    family_bind(r, "wpe", "wpe.weight");
-    family_bind_parts(r, FAMILY_PARTS(gpt2_parts), "", true);
-    family_ignore(r, "h.*.attn.bias");
-    family_ignore(r, "h.*.attn.masked_bias");
-    family_ignore(r, "lm_head.weight");
+    (void)lin_family_divide(r, "n_embd", hidden, "n_head", heads);
+    lin_family_set(r, "Vocab", lin_family_size(r, c, "vocab_size", 50257));
+    lin_family_set(r, "MaxPositions", positions);
+    lin_family_set(r, "H", hidden);
+    lin_family_set(r, "Heads", heads);
+    lin_family_set(r, "Inner", lin_family_size(r, c, "n_inner", lin_family_times(r, 4, hidden)));
+    lin_family_set(r, "Layers", lin_family_size(r, c, "n_layer", 12));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
+    lin_family_set_cache(r, positions);
+    lin_family_bind(r, "wte", "wte.weight");
+    lin_family_bind(r, "wpe", "wpe.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(gpt2_parts), "", true);
+    lin_family_ignore(r, "h.*.attn.bias");
+    lin_family_ignore(r, "h.*.attn.masked_bias");
+    lin_family_ignore(r, "lm_head.weight");
 }
 
 /* ---- GPTBigCode ---- */
@@ -74,32 +74,32 @@ static const family_name bigcode_parts[] = {
     { "norm", "ln_f" },
 };
 
-void family_gpt_bigcode(family_reader *r)
+void lin_family_gpt_bigcode(family_reader *r)
 {
     static const char table[] = "transformer.wte.weight";
     const lin_json *c = r->text;
-    const bool multi_query = family_flag(r, c, "multi_query", true);
-    const int64_t hidden = family_int(r, c, "n_embd", 768);
-    const int64_t heads = family_int(r, c, "n_head", 12);
+    const bool multi_query = lin_family_flag(r, c, "multi_query", true);
+    const int64_t hidden = lin_family_int(r, c, "n_embd", 768);
+    const int64_t heads = lin_family_int(r, c, "n_head", 12);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50257),
+        .vocab = lin_family_int(r, c, "vocab_size", 50257),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = multi_query ? 1 : heads,
-        .inner = family_int(r, c, "n_inner", family_times(r, 4, hidden)),
-        .layers = family_int(r, c, "n_layer", 12),
-        .positions = family_int(r, c, "n_positions", 1024),
+        .inner = lin_family_int(r, c, "n_inner", lin_family_times(r, 4, hidden)),
+        .layers = lin_family_int(r, c, "n_layer", 12),
+        .positions = lin_family_int(r, c, "n_positions", 1024),
     };
-    classic_set(r, &s);
-    family_expect_flag(r, c, "add_cross_attention", false);
-    classic_activation(r, "activation_function", "gelu_pytorch_tanh");
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    family_set(r, "MaxPositions", s.positions);
-    family_set(r, "ByGroup", !multi_query);
-    classic_words(r, "words", table, classic_tied(r, true) ? table : "lm_head.weight");
-    family_bind(r, "positions", "transformer.wpe.weight");
-    family_bind_parts(r, FAMILY_PARTS(bigcode_parts), "transformer.", true);
-    family_ignore(r, "transformer.h.*.attn.bias");
+    lin_classic_set(r, &s);
+    lin_family_expect_flag(r, c, "add_cross_attention", false);
+    lin_classic_activation(r, "activation_function", "gelu_pytorch_tanh");
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    lin_family_set(r, "MaxPositions", s.positions);
+    lin_family_set(r, "ByGroup", !multi_query);
+    lin_classic_words(r, "words", table, lin_classic_tied(r, true) ? table : "lm_head.weight");
+    lin_family_bind(r, "positions", "transformer.wpe.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(bigcode_parts), "transformer.", true);
+    lin_family_ignore(r, "transformer.h.*.attn.bias");
 }
 
 /* ---- GPT-J ---- */
@@ -117,36 +117,36 @@ static const family_name gptj_others[] = {
     { "norm", "ln_f" },
 };
 
-void family_gptj(family_reader *r)
+void lin_family_gptj(family_reader *r)
 {
     static const char table[] = "transformer.wte.weight";
     const lin_json *c = r->text;
-    const int64_t hidden = family_int(r, c, "n_embd", 4096);
-    const int64_t heads = family_int(r, c, "n_head", 16);
-    const int64_t rotary = family_int(r, c, "rotary_dim", 64);
+    const int64_t hidden = lin_family_int(r, c, "n_embd", 4096);
+    const int64_t heads = lin_family_int(r, c, "n_head", 16);
+    const int64_t rotary = lin_family_int(r, c, "rotary_dim", 64);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50400),
+        .vocab = lin_family_int(r, c, "vocab_size", 50400),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = heads,
-        .inner = family_int(r, c, "n_inner", family_times(r, 4, hidden)),
-        .layers = family_int(r, c, "n_layer", 28),
-        .positions = family_int(r, c, "n_positions", 2048),
+        .inner = lin_family_int(r, c, "n_inner", lin_family_times(r, 4, hidden)),
+        .layers = lin_family_int(r, c, "n_layer", 28),
+        .positions = lin_family_int(r, c, "n_positions", 2048),
     };
-    if (rotary > classic_set(r, &s) || rotary % 2 != 0)
-        family_fail(r, LINNET_ERROR_FORMAT, "`rotary_dim` (%lld) is no even part of a head",
-                    (long long)rotary);
-    classic_activation(r, "activation_function", "gelu_new");
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    family_set(r, "Joint", 0);
-    family_set(r, "Rotary", rotary);
-    family_set(r, "Parallel", 1);
-    classic_words(r, "words", table, classic_tied(r, false) ? table : "lm_head.weight");
-    family_bind(r, "words.head.bias", "lm_head.bias");
-    family_bind_parts(r, FAMILY_PARTS(gptj_attention), "transformer.", false);
-    family_bind_parts(r, FAMILY_PARTS(gptj_others), "transformer.", true);
-    family_ignore(r, "transformer.h.*.attn.bias");
-    family_ignore(r, "transformer.h.*.attn.masked_bias");
+    if (rotary > lin_classic_set(r, &s) || rotary % 2 != 0)
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`rotary_dim` (%lld) is no even part of a head",
+                        (long long)rotary);
+    lin_classic_activation(r, "activation_function", "gelu_new");
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    lin_family_set(r, "Joint", 0);
+    lin_family_set(r, "Rotary", rotary);
+    lin_family_set(r, "Parallel", 1);
+    lin_classic_words(r, "words", table, lin_classic_tied(r, false) ? table : "lm_head.weight");
+    lin_family_bind(r, "words.head.bias", "lm_head.bias");
+    lin_family_bind_parts(r, FAMILY_PARTS(gptj_attention), "transformer.", false);
+    lin_family_bind_parts(r, FAMILY_PARTS(gptj_others), "transformer.", true);
+    lin_family_ignore(r, "transformer.h.*.attn.bias");
+    lin_family_ignore(r, "transformer.h.*.attn.masked_bias");
 }
 
 /* ---- GPT-Neo ---- */
@@ -166,30 +166,30 @@ static const family_name neo_others[] = {
 };
 
 /* Every other layer looks back 256 positions by its mask; its cache is whole. */
-void family_gpt_neo(family_reader *r)
+void lin_family_gpt_neo(family_reader *r)
 {
     static const char table[] = "transformer.wte.weight";
     const lin_json *c = r->text;
-    const int64_t hidden = family_int(r, c, "hidden_size", 2048);
-    const int64_t heads = family_int(r, c, "num_heads", 16);
+    const int64_t hidden = lin_family_int(r, c, "hidden_size", 2048);
+    const int64_t heads = lin_family_int(r, c, "num_heads", 16);
     const classic_sizes s = {
-        .vocab = family_int(r, c, "vocab_size", 50257),
+        .vocab = lin_family_int(r, c, "vocab_size", 50257),
         .hidden = hidden,
         .heads = heads,
         .kv_heads = heads,
-        .inner = family_int(r, c, "intermediate_size", family_times(r, 4, hidden)),
-        .layers = family_int(r, c, "num_layers", 24),
-        .positions = family_int(r, c, "max_position_embeddings", 2048),
+        .inner = lin_family_int(r, c, "intermediate_size", lin_family_times(r, 4, hidden)),
+        .layers = lin_family_int(r, c, "num_layers", 24),
+        .positions = lin_family_int(r, c, "max_position_embeddings", 2048),
     };
-    classic_set(r, &s);
-    classic_activation(r, "activation_function", "gelu_new");
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
-    family_set(r, "Joint", 0);
-    family_set(r, "MaxPositions", s.positions);
-    classic_words(r, "words", table, classic_tied(r, true) ? table : "lm_head.weight");
-    family_bind(r, "positions", "transformer.wpe.weight");
-    family_bind_parts(r, FAMILY_PARTS(neo_attention), "transformer.", false);
-    family_bind_parts(r, FAMILY_PARTS(neo_others), "transformer.", true);
-    family_ignore(r, "transformer.h.*.attn.attention.bias");
-    family_ignore(r, "transformer.h.*.attn.attention.masked_bias");
+    lin_classic_set(r, &s);
+    lin_classic_activation(r, "activation_function", "gelu_new");
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-5);
+    lin_family_set(r, "Joint", 0);
+    lin_family_set(r, "MaxPositions", s.positions);
+    lin_classic_words(r, "words", table, lin_classic_tied(r, true) ? table : "lm_head.weight");
+    lin_family_bind(r, "positions", "transformer.wpe.weight");
+    lin_family_bind_parts(r, FAMILY_PARTS(neo_attention), "transformer.", false);
+    lin_family_bind_parts(r, FAMILY_PARTS(neo_others), "transformer.", true);
+    lin_family_ignore(r, "transformer.h.*.attn.attention.bias");
+    lin_family_ignore(r, "transformer.h.*.attn.attention.masked_bias");
 }

@@ -14,7 +14,7 @@
 /* The dtype of a state: the key's, else `fallback`. */
 static lin_dtype state_dtype(family_reader *r, const char *key, lin_dtype fallback)
 {
-    const char *word = family_word(r, r->text, key, "");
+    const char *word = lin_family_word(r, r->text, key, "");
     if (strcmp(word, "float32") == 0)
         return LIN_DTYPE_F32;
     if (strcmp(word, "bfloat16") == 0)
@@ -88,10 +88,10 @@ static void bind_mlp(family_reader *r, const mamba_names *has, const char *path,
 static void bind_pattern(family_reader *r, const char *pattern)
 {
     const mamba_names has = {
-        .conv_bias = family_flag(r, r->text, "use_conv_bias", true),
-        .bias = family_flag(r, r->text, "use_bias", false),
-        .attention_bias = family_flag(r, r->text, "attention_bias", false),
-        .mlp_bias = family_flag(r, r->text, "mlp_bias", false),
+        .conv_bias = lin_family_flag(r, r->text, "use_conv_bias", true),
+        .bias = lin_family_flag(r, r->text, "use_bias", false),
+        .attention_bias = lin_family_flag(r, r->text, "attention_bias", false),
+        .mlp_bias = lin_family_flag(r, r->text, "mlp_bias", false),
     };
     for (uint32_t i = 0; pattern[i] != '\0'; i++) {
         const char *path = lin_arena_format(r->arena, "layers.%u", i);
@@ -103,10 +103,11 @@ static void bind_pattern(family_reader *r, const char *pattern)
         else if (pattern[i] == '-')
             bind_mlp(r, &has, path, tensor);
         else
-            family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                        "`hybrid_override_pattern` has `%c` for layer %u, which the source of `%s` "
-                        "does not express",
-                        pattern[i], i, r->model_type);
+            lin_family_fail(
+                r, LINNET_ERROR_UNSUPPORTED,
+                "`hybrid_override_pattern` has `%c` for layer %u, which the source of `%s` "
+                "does not express",
+                pattern[i], i, r->model_type);
     }
 }
 
@@ -116,14 +117,14 @@ static void set_nemotron_mamba(family_reader *r)
     const lin_json *c = r->text;
     const int64_t heads = lin_vision_size(r, c, "mamba_num_heads", 128);
     const int64_t groups = lin_vision_size(r, c, "n_groups", 8);
-    family_expect_word(r, c, "mamba_hidden_act", accepted);
-    family_divide(r, "mamba_num_heads", heads, "n_groups", groups);
-    family_set(r, "MambaHeads", heads);
-    family_set(r, "MambaDim", lin_vision_size(r, c, "mamba_head_dim", 64));
-    family_set(r, "Groups", groups);
-    family_set(r, "StateDim", lin_vision_size(r, c, "ssm_state_size", 128));
-    family_set(r, "Kernel", lin_vision_size(r, c, "conv_kernel", 4));
-    family_set_dtype(r, "U", state_dtype(r, "mamba_ssm_cache_dtype", family_dtype(r, c)));
+    lin_family_expect_word(r, c, "mamba_hidden_act", accepted);
+    lin_family_divide(r, "mamba_num_heads", heads, "n_groups", groups);
+    lin_family_set(r, "MambaHeads", heads);
+    lin_family_set(r, "MambaDim", lin_vision_size(r, c, "mamba_head_dim", 64));
+    lin_family_set(r, "Groups", groups);
+    lin_family_set(r, "StateDim", lin_vision_size(r, c, "ssm_state_size", 128));
+    lin_family_set(r, "Kernel", lin_vision_size(r, c, "conv_kernel", 4));
+    lin_family_set_dtype(r, "U", state_dtype(r, "mamba_ssm_cache_dtype", lin_family_dtype(r, c)));
 }
 
 static void read_nemotron(family_reader *r, decoder_shape *d)
@@ -140,10 +141,10 @@ static void read_nemotron(family_reader *r, decoder_shape *d)
                           .theta = 10000 };
     lin_decoder_read(r, d);
     d->head_dim = lin_vision_size(r, r->text, "attention_head_dim", d->head_dim);
-    d->eps = family_real(r, r->text, "layer_norm_epsilon", d->eps);
+    d->eps = lin_family_real(r, r->text, "layer_norm_epsilon", d->eps);
 }
 
-void family_nemotron_h(family_reader *r)
+void lin_family_nemotron_h(family_reader *r)
 {
     static const char *const accepted[] = { "relu2", NULL };
     static const family_name names[] = {
@@ -153,19 +154,20 @@ void family_nemotron_h(family_reader *r)
     };
     decoder_shape d;
     read_nemotron(r, &d);
-    const char *pattern = family_word(r, r->text, "hybrid_override_pattern", default_pattern);
+    const char *pattern = lin_family_word(r, r->text, "hybrid_override_pattern", default_pattern);
     if (strlen(pattern) != (uint64_t)d.layers)
-        family_fail(r, LINNET_ERROR_FORMAT,
-                    "`hybrid_override_pattern` has %llu layers, `num_hidden_layers` %lld",
-                    (unsigned long long)strlen(pattern), (long long)d.layers);
-    family_expect_word(r, r->text, "mlp_hidden_act", accepted);
+        lin_family_fail(r, LINNET_ERROR_FORMAT,
+                        "`hybrid_override_pattern` has %llu layers, `num_hidden_layers` %lld",
+                        (unsigned long long)strlen(pattern), (long long)d.layers);
+    lin_family_expect_word(r, r->text, "mlp_hidden_act", accepted);
     r->program = "models/nemotron_h.linnet";
     r->root = "Model";
     lin_vision_set_decoder(r, &d);
     set_nemotron_mamba(r);
-    family_bind_all(r, "", names, ARRAY_LEN(names));
-    family_bind(r, "lm_head.weight",
-                lin_decoder_is_tied(r, false) ? "backbone.embeddings.weight" : "lm_head.weight");
+    lin_family_bind_all(r, "", names, ARRAY_LEN(names));
+    lin_family_bind(r, "lm_head.weight",
+                    lin_decoder_is_tied(r, false) ? "backbone.embeddings.weight"
+                                                  : "lm_head.weight");
     bind_pattern(r, pattern);
 }
 
@@ -176,31 +178,31 @@ static void set_delta(family_reader *r)
     const lin_json *c = r->text;
     const int64_t keys = lin_vision_size(r, c, "linear_num_key_heads", 16);
     const int64_t values = lin_vision_size(r, c, "linear_num_value_heads", 32);
-    family_divide(r, "linear_num_value_heads", values, "linear_num_key_heads", keys);
-    family_set(r, "Keys", keys);
-    family_set(r, "KeyDim", lin_vision_size(r, c, "linear_key_head_dim", 128));
-    family_set(r, "Values", values);
-    family_set(r, "ValueDim", lin_vision_size(r, c, "linear_value_head_dim", 128));
-    family_set(r, "Kernel", lin_vision_size(r, c, "linear_conv_kernel_dim", 4));
-    family_set_dtype(r, "U", state_dtype(r, "mamba_ssm_dtype", LIN_DTYPE_F32));
+    lin_family_divide(r, "linear_num_value_heads", values, "linear_num_key_heads", keys);
+    lin_family_set(r, "Keys", keys);
+    lin_family_set(r, "KeyDim", lin_vision_size(r, c, "linear_key_head_dim", 128));
+    lin_family_set(r, "Values", values);
+    lin_family_set(r, "ValueDim", lin_vision_size(r, c, "linear_value_head_dim", 128));
+    lin_family_set(r, "Kernel", lin_vision_size(r, c, "linear_conv_kernel_dim", 4));
+    lin_family_set_dtype(r, "U", state_dtype(r, "mamba_ssm_dtype", LIN_DTYPE_F32));
 }
 
 /* Whether a layer is full attention: layer_types, else the last of every full_attention_interval.
  */
 static bool is_full_layer(family_reader *r, int64_t layer)
 {
-    const lin_json *types = family_array(r, r->text, "layer_types");
+    const lin_json *types = lin_family_array(r, r->text, "layer_types");
     if (types == NULL)
         return (layer + 1) % lin_vision_size(r, r->text, "full_attention_interval", 4) == 0;
     if (layer >= types->count || types->items[layer].kind != LIN_JSON_STRING)
-        family_fail(r, LINNET_ERROR_FORMAT, "`layer_types` has no word for layer %lld",
-                    (long long)layer);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`layer_types` has no word for layer %lld",
+                        (long long)layer);
     const char *word = types->items[layer].text;
     const bool full = strcmp(word, "full_attention") == 0;
     if (!full && strcmp(word, "linear_attention") != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`%s` of `layer_types` is not expressed by the source of `%s`", word,
-                    r->model_type);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`%s` of `layer_types` is not expressed by the source of `%s`", word,
+                        r->model_type);
     return full;
 }
 
@@ -239,17 +241,17 @@ static void bind_qwen_decoder(family_reader *r, int64_t layers)
         { "layers[*].mlp.down.weight", "layers.{i}.mlp.down_proj.weight" },
         { "norm.weight", "norm.weight" },
     };
-    const bool biases = family_flag(r, r->text, "attention_bias", false);
-    family_bind_all(r, "model.language_model.", names, ARRAY_LEN(names));
-    family_bind(r, "lm_head.weight",
-                lin_decoder_is_tied(r, false) ? "model.language_model.embed_tokens.weight"
-                                              : "lm_head.weight");
+    const bool biases = lin_family_flag(r, r->text, "attention_bias", false);
+    lin_family_bind_all(r, "model.language_model.", names, ARRAY_LEN(names));
+    lin_family_bind(r, "lm_head.weight",
+                    lin_decoder_is_tied(r, false) ? "model.language_model.embed_tokens.weight"
+                                                  : "lm_head.weight");
     for (int64_t i = 0; i < layers; i++)
         bind_qwen_layer(r, i, biases);
-    family_ignore(r, "mtp.*");
+    lin_family_ignore(r, "mtp.*");
 }
 
-void family_qwen3_5(family_reader *r)
+void lin_family_qwen3_5(family_reader *r)
 {
     static const char *const accepted[] = { "silu", "swish", NULL };
     decoder_shape d = { .vocab = 248320,
@@ -265,14 +267,14 @@ void family_qwen3_5(family_reader *r)
     lin_decoder_read(r, &d);
     lin_decoder_read_partial_rotary(r, &d, 0.25);
     lin_decoder_refuse_flag(r, "attn_output_gate", true, false);
-    family_expect_word(r, r->text, "hidden_act", accepted);
+    lin_family_expect_word(r, r->text, "hidden_act", accepted);
     r->program = "models/qwen3_5.linnet";
     r->root = "Model";
     lin_vision_set_decoder(r, &d);
     if (d.rotary % 2 != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "an odd number of a head's values is turned (%lld)", (long long)d.rotary);
-    family_set(r, "Rotary", d.rotary);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "an odd number of a head's values is turned (%lld)", (long long)d.rotary);
+    lin_family_set(r, "Rotary", d.rotary);
     set_delta(r);
     lin_vision_set_qwen_tower(r, d.hidden);
     bind_qwen_decoder(r, d.layers);
@@ -312,12 +314,12 @@ static void bind_rwkv(family_reader *r)
         { "norm.weight", "rwkv.ln_out.weight" },
         { "norm.bias", "rwkv.ln_out.bias" },
     };
-    family_bind_all(r, "", names, ARRAY_LEN(names));
-    family_bind(r, "head.weight",
-                lin_decoder_is_tied(r, false) ? "rwkv.embeddings.weight" : "head.weight");
+    lin_family_bind_all(r, "", names, ARRAY_LEN(names));
+    lin_family_bind(r, "head.weight",
+                    lin_decoder_is_tied(r, false) ? "rwkv.embeddings.weight" : "head.weight");
 }
 
-void family_rwkv5(family_reader *r)
+void lin_family_rwkv5(family_reader *r)
 {
     const lin_json *c = r->text;
     const int64_t hidden = lin_vision_size(r, c, "hidden_size", 768);
@@ -325,17 +327,18 @@ void family_rwkv5(family_reader *r)
     const int64_t head = lin_vision_size(r, c, "head_size", 64);
     int64_t inner = 0;
     if (!lin_mul_i64(hidden, 7, &inner))
-        family_fail(r, LINNET_ERROR_OVERFLOW, "`hidden_size` is out of range");
+        lin_family_fail(r, LINNET_ERROR_OVERFLOW, "`hidden_size` is out of range");
     inner = inner / 2 / 32 * 32; /* three and a half times the width, in whole 32s */
     r->program = "models/rwkv.linnet";
     r->root = "Model";
-    family_set(r, "Vocab", lin_vision_size(r, c, "vocab_size", 65536));
-    family_set(r, "H", hidden);
-    family_set(r, "Heads", family_divide(r, "attention_hidden_size", width, "head_size", head));
-    family_set(r, "HeadDim", head);
-    family_set(r, "Inner", lin_vision_size(r, c, "intermediate_size", inner));
-    family_set(r, "Layers", lin_vision_size(r, c, "num_hidden_layers", 24));
-    family_set(r, "Batch", 1);
-    family_set_dtype(r, "T", family_dtype(r, c));
+    lin_family_set(r, "Vocab", lin_vision_size(r, c, "vocab_size", 65536));
+    lin_family_set(r, "H", hidden);
+    lin_family_set(r, "Heads",
+                   lin_family_divide(r, "attention_hidden_size", width, "head_size", head));
+    lin_family_set(r, "HeadDim", head);
+    lin_family_set(r, "Inner", lin_vision_size(r, c, "intermediate_size", inner));
+    lin_family_set(r, "Layers", lin_vision_size(r, c, "num_hidden_layers", 24));
+    lin_family_set(r, "Batch", 1);
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
     bind_rwkv(r);
 }

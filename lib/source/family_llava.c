@@ -73,17 +73,17 @@ static bool read_llava_text(family_reader *r, decoder_shape *d)
           true },
     };
     const char *type =
-        r->text != r->config ? family_word(r, r->text, "model_type", "llama") : "llama";
+        r->text != r->config ? lin_family_word(r, r->text, "model_type", "llama") : "llama";
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].model_type, type) != 0)
             continue;
         *d = kinds[i].shape;
         lin_decoder_read(r, d);
-        return kinds[i].biases || family_flag(r, r->text, "attention_bias", false);
+        return kinds[i].biases || lin_family_flag(r, r->text, "attention_bias", false);
     }
-    family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                "a language model `%s` is not expressed by the source of `%s`", type,
-                r->model_type);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "a language model `%s` is not expressed by the source of `%s`", type,
+                    r->model_type);
 }
 
 /* How many of the tower's layers come before the states that are projected. */
@@ -92,17 +92,17 @@ static int64_t read_feature_layer(family_reader *r, int64_t layers)
     static const char key[] = "vision_feature_layer";
     const lin_json *value = lin_json_get(r->config, key);
     int64_t layer = -2;
-    if (family_has(r->config, key)) {
+    if (lin_family_has(r->config, key)) {
         if (value->kind != LIN_JSON_INTEGER)
-            family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` is %s; one layer is meant", key,
-                        lin_json_kind_name(value->kind));
+            lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` is %s; one layer is meant", key,
+                            lin_json_kind_name(value->kind));
         layer = value->integer;
     }
     /* hidden_states holds what enters the first layer, then what each layer returns. */
     const int64_t read = layer < 0 && layer >= -layers - 1 ? layers + 1 + layer : layer;
     if (read < 1 || read > layers)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is none of the tower's %lld layers", key,
-                    (long long)layer, (long long)layers);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is none of the tower's %lld layers",
+                        key, (long long)layer, (long long)layers);
     return read;
 }
 
@@ -121,26 +121,27 @@ static void set_clip_tower(family_reader *r)
     const int64_t side = lin_vision_patches(r, v, given ? 224 : 336, patch);
     const int64_t layers = lin_vision_size(r, v, "num_hidden_layers", given ? 12 : 24);
     const int64_t read = read_feature_layer(r, layers);
-    family_expect_word(r, v, "model_type", types);
-    family_set(r, "Rows", side);
-    family_set(r, "Columns", side);
-    family_set(r, "Patch", patch);
-    family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
-    family_set(r, "VisionH", lin_vision_size(r, v, "hidden_size", given ? 768 : 1024));
-    family_set(r, "VisionHeads", lin_vision_size(r, v, "num_attention_heads", given ? 12 : 16));
-    family_set(r, "VisionInner", lin_vision_size(r, v, "intermediate_size", given ? 3072 : 4096));
-    family_set(r, "VisionLayers", layers);
-    family_set(r, "VisionKind", lin_vision_activation(r, v, "quick_gelu"));
-    family_set(r, "Read", read);
-    family_bind_all(r, prefix, names, ARRAY_LEN(names));
+    lin_family_expect_word(r, v, "model_type", types);
+    lin_family_set(r, "Rows", side);
+    lin_family_set(r, "Columns", side);
+    lin_family_set(r, "Patch", patch);
+    lin_family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
+    lin_family_set(r, "VisionH", lin_vision_size(r, v, "hidden_size", given ? 768 : 1024));
+    lin_family_set(r, "VisionHeads", lin_vision_size(r, v, "num_attention_heads", given ? 12 : 16));
+    lin_family_set(r, "VisionInner",
+                   lin_vision_size(r, v, "intermediate_size", given ? 3072 : 4096));
+    lin_family_set(r, "VisionLayers", layers);
+    lin_family_set(r, "VisionKind", lin_vision_activation(r, v, "quick_gelu"));
+    lin_family_set(r, "Read", read);
+    lin_family_bind_all(r, prefix, names, ARRAY_LEN(names));
     lin_vision_bind_affine(r, "tower.pre_norm", "vision_tower.vision_model.pre_layrnorm");
     lin_vision_bind_affine(r, "tower.post_norm", "vision_tower.vision_model.post_layernorm");
     bind_encoder_layers(r, "layers", 0);
     bind_encoder_layers(r, "unread", read);
-    family_ignore(r, "vision_tower.vision_model.embeddings.position_ids");
+    lin_family_ignore(r, "vision_tower.vision_model.embeddings.position_ids");
 }
 
-void family_llava(family_reader *r)
+void lin_family_llava(family_reader *r)
 {
     static const char *const strategies[] = { "default", NULL };
     static const char *const activations[] = { "gelu", NULL };
@@ -148,15 +149,15 @@ void family_llava(family_reader *r)
     const bool biases = read_llava_text(r, &d);
     r->program = "models/vlm.linnet";
     r->root = "Llava";
-    family_expect_word(r, r->config, "vision_feature_select_strategy", strategies);
-    family_expect_word(r, r->config, "projector_hidden_act", activations);
+    lin_family_expect_word(r, r->config, "vision_feature_select_strategy", strategies);
+    lin_family_expect_word(r, r->config, "projector_hidden_act", activations);
     lin_vision_set_decoder(r, &d);
     set_clip_tower(r);
-    family_bind(r, "project_in.weight", "multi_modal_projector.linear_1.weight");
-    family_bind(r, "project_out.weight", "multi_modal_projector.linear_2.weight");
-    if (family_flag(r, r->config, "multimodal_projector_bias", true)) {
-        family_bind(r, "project_in.bias", "multi_modal_projector.linear_1.bias");
-        family_bind(r, "project_out.bias", "multi_modal_projector.linear_2.bias");
+    lin_family_bind(r, "project_in.weight", "multi_modal_projector.linear_1.weight");
+    lin_family_bind(r, "project_out.weight", "multi_modal_projector.linear_2.weight");
+    if (lin_family_flag(r, r->config, "multimodal_projector_bias", true)) {
+        lin_family_bind(r, "project_in.bias", "multi_modal_projector.linear_1.bias");
+        lin_family_bind(r, "project_out.bias", "multi_modal_projector.linear_2.bias");
     }
     lin_vision_bind_decoder(r, "language_model.model.", "language_model.lm_head.weight",
                             lin_decoder_is_tied(r, false));
@@ -177,40 +178,42 @@ static void set_siglip_tower(family_reader *r)
     const int64_t patches = lin_vision_patches(r, v, 224, patch);
     const int64_t side = lin_vision_side(r, "mm_tokens_per_image",
                                          lin_vision_size(r, r->config, "mm_tokens_per_image", 256));
-    if (family_flag(r, v, "vision_use_head", false))
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`vision_use_head` true is not expressed by the source of `%s`", r->model_type);
-    family_set(r, "Side", side);
-    family_set(r, "Pool", family_divide(r, "patches a side", patches, "tokens a side", side));
-    family_set(r, "Patch", patch);
-    family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
-    family_set(r, "VisionH", lin_vision_size(r, v, "hidden_size", 768));
-    family_set(r, "VisionHeads", lin_vision_size(r, v, "num_attention_heads", 12));
-    family_set(r, "VisionInner", lin_vision_size(r, v, "intermediate_size", 3072));
-    family_set(r, "VisionLayers", lin_vision_size(r, v, "num_hidden_layers", 12));
-    family_set(r, "VisionKind", lin_vision_activation(r, v, "gelu_pytorch_tanh"));
-    family_bind_all(r, "vision_tower.vision_model.", names, ARRAY_LEN(names));
+    if (lin_family_flag(r, v, "vision_use_head", false))
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`vision_use_head` true is not expressed by the source of `%s`",
+                        r->model_type);
+    lin_family_set(r, "Side", side);
+    lin_family_set(r, "Pool",
+                   lin_family_divide(r, "patches a side", patches, "tokens a side", side));
+    lin_family_set(r, "Patch", patch);
+    lin_family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
+    lin_family_set(r, "VisionH", lin_vision_size(r, v, "hidden_size", 768));
+    lin_family_set(r, "VisionHeads", lin_vision_size(r, v, "num_attention_heads", 12));
+    lin_family_set(r, "VisionInner", lin_vision_size(r, v, "intermediate_size", 3072));
+    lin_family_set(r, "VisionLayers", lin_vision_size(r, v, "num_hidden_layers", 12));
+    lin_family_set(r, "VisionKind", lin_vision_activation(r, v, "gelu_pytorch_tanh"));
+    lin_family_bind_all(r, "vision_tower.vision_model.", names, ARRAY_LEN(names));
     bind_encoder_layers(r, "layers", 0);
     lin_vision_bind_affine(r, "tower.post_norm", "vision_tower.vision_model.post_layernorm");
-    family_bind(r, "projection_norm.weight", "multi_modal_projector.mm_soft_emb_norm.weight");
-    family_bind(r, "projection", "multi_modal_projector.mm_input_projection_weight");
+    lin_family_bind(r, "projection_norm.weight", "multi_modal_projector.mm_soft_emb_norm.weight");
+    lin_family_bind(r, "projection", "multi_modal_projector.mm_input_projection_weight");
 }
 
 /* Whether a layer sees everything: layer_types, else the last of every `period`. */
 static bool is_full_layer(family_reader *r, int64_t layer, int64_t period)
 {
     static const char key[] = "layer_types";
-    const lin_json *types = family_array(r, r->text, key);
+    const lin_json *types = lin_family_array(r, r->text, key);
     if (types == NULL)
         return (layer + 1) % period == 0;
     if (layer >= types->count || types->items[layer].kind != LIN_JSON_STRING)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` has no word for layer %lld", key,
-                    (long long)layer);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` has no word for layer %lld", key,
+                        (long long)layer);
     const char *word = types->items[layer].text;
     if (strcmp(word, "full_attention") != 0 && strcmp(word, "sliding_attention") != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`%s` of `%s` is not expressed by the source of `%s`", word, key,
-                    r->model_type);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`%s` of `%s` is not expressed by the source of `%s`", word, key,
+                        r->model_type);
     return strcmp(word, "full_attention") == 0;
 }
 
@@ -225,11 +228,12 @@ static void bind_gemma_layers(family_reader *r, int64_t layers)
         { "decoder.layers[*].mlp_post_norm.weight",
           "layers.{i}.post_feedforward_layernorm.weight" },
     };
-    const bool biases = family_flag(r, r->text, "attention_bias", false);
-    const int64_t period = family_int_of(r, r->text, patterns, 6);
+    const bool biases = lin_family_flag(r, r->text, "attention_bias", false);
+    const int64_t period = lin_family_int_of(r, r->text, patterns, 6);
     if (period < 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "`sliding_window_pattern` is 0; at least 1 is meant");
-    family_bind_all(r, "language_model.model.", norms, ARRAY_LEN(norms));
+        lin_family_fail(r, LINNET_ERROR_FORMAT,
+                        "`sliding_window_pattern` is 0; at least 1 is meant");
+    lin_family_bind_all(r, "language_model.model.", norms, ARRAY_LEN(norms));
     for (int64_t i = 0; i < layers; i++) {
         const char *at =
             lin_arena_format(r->arena, "decoder.layers.%lld.%s", (long long)i,
@@ -240,7 +244,7 @@ static void bind_gemma_layers(family_reader *r, int64_t layers)
     }
 }
 
-void family_gemma3(family_reader *r)
+void lin_family_gemma3(family_reader *r)
 {
     decoder_shape d = { .vocab = 262208,
                         .hidden = 2304,
@@ -254,17 +258,18 @@ void family_gemma3(family_reader *r)
                         .theta = 1000000 };
     lin_decoder_read(r, &d);
     lin_decoder_read_window(r, &d, 4096);
-    if (family_real(r, r->text, "final_logit_softcapping", 0) > 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`final_logit_softcapping` is not expressed by the source of `%s`",
-                    r->model_type);
+    if (lin_family_real(r, r->text, "final_logit_softcapping", 0) > 0)
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`final_logit_softcapping` is not expressed by the source of `%s`",
+                        r->model_type);
     r->program = "models/vlm.linnet";
     r->root = "Gemma";
     lin_vision_set_decoder(r, &d);
-    family_set(r, "NearTheta",
-               lin_vision_rope_base(r, family_real(r, r->text, "rope_local_base_freq", 10000)));
+    lin_family_set(
+        r, "NearTheta",
+        lin_vision_rope_base(r, lin_family_real(r, r->text, "rope_local_base_freq", 10000)));
     if (d.window > 0)
-        family_set(r, "Window", d.window);
+        lin_family_set(r, "Window", d.window);
     set_siglip_tower(r);
     lin_vision_bind_decoder(r, "language_model.model.", "language_model.lm_head.weight",
                             lin_decoder_is_tied(r, true));

@@ -20,16 +20,16 @@ static void read_runs(family_reader *r, const lin_json *v, int64_t layers,
 {
     static const char key[] = "intermediate_layers_indices";
     static const int64_t defaults[KEPT_LAYERS] = { 3, 7, 15, 23, 30 };
-    const lin_json *kept = family_array(r, v, key);
+    const lin_json *kept = lin_family_array(r, v, key);
     int64_t last = 0;
     if (kept != NULL && kept->count != KEPT_LAYERS)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` names %u layers; the source keeps %d", key,
-                    kept->count, KEPT_LAYERS);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` names %u layers; the source keeps %d",
+                        key, kept->count, KEPT_LAYERS);
     for (uint32_t i = 0; i < KEPT_LAYERS; i++) {
-        const int64_t layer = kept != NULL ? family_item(r, kept, key, i) : defaults[i];
+        const int64_t layer = kept != NULL ? lin_family_item(r, kept, key, i) : defaults[i];
         if (layer < last || layer > layers)
-            family_fail(r, LINNET_ERROR_FORMAT, "`%s` has %lld after %lld, of %lld layers", key,
-                        (long long)layer, (long long)last, (long long)layers);
+            lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` has %lld after %lld, of %lld layers", key,
+                            (long long)layer, (long long)last, (long long)layers);
         out_runs[i] = layer - last;
         last = layer;
     }
@@ -53,9 +53,9 @@ static void bind_encoder(family_reader *r, const char *member, const char *tenso
         { "down.bias", "mlp.fc2.bias" },
     };
     for (uint32_t i = 0; i < ARRAY_LEN(names); i++)
-        family_bind(r, lin_arena_format(r->arena, "tower.%s[*].%s", member, names[i].path),
-                    lin_arena_format(r->arena, "vision_model.%s.layers.{i+%lld}.%s", tensor,
-                                     (long long)first, names[i].tensor));
+        lin_family_bind(r, lin_arena_format(r->arena, "tower.%s[*].%s", member, names[i].path),
+                        lin_arena_format(r->arena, "vision_model.%s.layers.{i+%lld}.%s", tensor,
+                                         (long long)first, names[i].tensor));
 }
 
 static void set_runs(family_reader *r, const lin_json *v, int64_t layers)
@@ -65,11 +65,11 @@ static void set_runs(family_reader *r, const lin_json *v, int64_t layers)
     int64_t first = 0;
     read_runs(r, v, layers, runs);
     for (uint32_t i = 0; i < KEPT_LAYERS; i++) {
-        family_set(r, generics[i], runs[i]);
+        lin_family_set(r, generics[i], runs[i]);
         bind_encoder(r, lin_arena_format(r->arena, "run_%u", i + 1), "transformer", first);
         first += runs[i];
     }
-    family_set(r, "Rest", layers - first);
+    lin_family_set(r, "Rest", layers - first);
     bind_encoder(r, "rest", "transformer", first);
 }
 
@@ -93,36 +93,36 @@ static void bind_tower(family_reader *r)
         { "tower.global[*].attention_gate", "global_transformer.layers.{i}.gate_attn" },
         { "tower.global[*].mlp_gate", "global_transformer.layers.{i}.gate_ffn" },
     };
-    family_bind_all(r, "vision_model.", names, ARRAY_LEN(names));
+    lin_family_bind_all(r, "vision_model.", names, ARRAY_LEN(names));
     bind_encoder(r, "global", "global_transformer", 0);
-    family_bind(r, "projector.weight", "multi_modal_projector.weight");
-    family_bind(r, "projector.bias", "multi_modal_projector.bias");
+    lin_family_bind(r, "projector.weight", "multi_modal_projector.weight");
+    lin_family_bind(r, "projector.bias", "multi_modal_projector.bias");
 }
 
 static void set_tower(family_reader *r)
 {
     static const char *const activations[] = { "gelu", NULL };
     const lin_json *v = lin_vision_settings(r);
-    const lin_json *shapes = family_array(r, v, "supported_aspect_ratios");
+    const lin_json *shapes = lin_family_array(r, v, "supported_aspect_ratios");
     const int64_t width = lin_vision_size(r, v, "hidden_size", 1280);
     const int64_t out = lin_vision_size(r, v, "vision_output_dim", 7680);
     const int64_t patch = lin_vision_size(r, v, "patch_size", 14);
     const int64_t side = lin_vision_patches(r, v, 448, patch);
     const int64_t layers = lin_vision_size(r, v, "num_hidden_layers", VISION_LAYERS);
-    family_expect_word(r, v, "hidden_act", activations);
+    lin_family_expect_word(r, v, "hidden_act", activations);
     if (out / (KEPT_LAYERS + 1) != width || out % (KEPT_LAYERS + 1) != 0)
-        family_fail(r, LINNET_ERROR_FORMAT,
-                    "`vision_output_dim` (%lld) is not the width of %d layers (%lld)",
-                    (long long)out, KEPT_LAYERS + 1, (long long)width);
-    family_set(r, "VisionH", width);
-    family_set(r, "VisionHeads", lin_vision_size(r, v, "attention_heads", 16));
-    family_set(r, "VisionInner", lin_vision_size(r, v, "intermediate_size", 5120));
-    family_set(r, "Global", family_int(r, v, "num_global_layers", 8));
-    family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
-    family_set(r, "Tiles", lin_vision_size(r, v, "max_num_tiles", 4));
-    family_set(r, "Ratios", (shapes != NULL ? shapes->count : 8) + 1);
-    family_set(r, "Patch", patch);
-    family_set(r, "Patches", side * side);
+        lin_family_fail(r, LINNET_ERROR_FORMAT,
+                        "`vision_output_dim` (%lld) is not the width of %d layers (%lld)",
+                        (long long)out, KEPT_LAYERS + 1, (long long)width);
+    lin_family_set(r, "VisionH", width);
+    lin_family_set(r, "VisionHeads", lin_vision_size(r, v, "attention_heads", 16));
+    lin_family_set(r, "VisionInner", lin_vision_size(r, v, "intermediate_size", 5120));
+    lin_family_set(r, "Global", lin_family_int(r, v, "num_global_layers", 8));
+    lin_family_set(r, "Channels", lin_vision_size(r, v, "num_channels", 3));
+    lin_family_set(r, "Tiles", lin_vision_size(r, v, "max_num_tiles", 4));
+    lin_family_set(r, "Ratios", (shapes != NULL ? shapes->count : 8) + 1);
+    lin_family_set(r, "Patch", patch);
+    lin_family_set(r, "Patches", side * side);
     set_runs(r, v, layers);
     bind_tower(r);
 }
@@ -136,7 +136,7 @@ static bool is_cross_layer(family_reader *r, const lin_json *cross, int64_t laye
     if (cross == NULL)
         return layer % EVERY == FIRST;
     for (uint32_t i = 0; i < cross->count; i++)
-        found = found || family_item(r, cross, "cross_attention_layers", i) == layer;
+        found = found || lin_family_item(r, cross, "cross_attention_layers", i) == layer;
     return found;
 }
 
@@ -161,10 +161,10 @@ static void bind_layer(family_reader *r, int64_t layer, bool is_cross)
     const family_name *names = is_cross ? cross_names : self_names;
     const uint32_t count = is_cross ? ARRAY_LEN(cross_names) : ARRAY_LEN(self_names);
     for (uint32_t i = 0; i < count; i++)
-        family_bind(r,
-                    lin_arena_format(r->arena, "layers.%lld.%s", (long long)layer, names[i].path),
-                    lin_arena_format(r->arena, "language_model.model.layers.%lld.%s",
-                                     (long long)layer, names[i].tensor));
+        lin_family_bind(
+            r, lin_arena_format(r->arena, "layers.%lld.%s", (long long)layer, names[i].path),
+            lin_arena_format(r->arena, "language_model.model.layers.%lld.%s", (long long)layer,
+                             names[i].tensor));
 }
 
 static void bind_decoder(family_reader *r, int64_t layers)
@@ -178,14 +178,14 @@ static void bind_decoder(family_reader *r, int64_t layers)
         { "layers[*].mlp.down.weight", "layers.{i}.mlp.down_proj.weight" },
         { "norm.weight", "norm.weight" },
     };
-    const lin_json *cross = family_array(r, r->text, "cross_attention_layers");
-    family_bind_all(r, "language_model.model.", names, ARRAY_LEN(names));
-    family_bind(r, "lm_head.weight", "language_model.lm_head.weight");
+    const lin_json *cross = lin_family_array(r, r->text, "cross_attention_layers");
+    lin_family_bind_all(r, "language_model.model.", names, ARRAY_LEN(names));
+    lin_family_bind(r, "lm_head.weight", "language_model.lm_head.weight");
     for (int64_t i = 0; i < layers; i++)
         bind_layer(r, i, is_cross_layer(r, cross, i));
 }
 
-void family_mllama(family_reader *r)
+void lin_family_mllama(family_reader *r)
 {
     static const char *const activations[] = { "silu", "swish", NULL };
     decoder_shape d = { .vocab = 128256,
@@ -198,12 +198,12 @@ void family_mllama(family_reader *r)
                         .eps = 1e-5,
                         .theta = 500000 };
     lin_decoder_read(r, &d);
-    family_expect_word(r, r->text, "hidden_act", activations);
+    lin_family_expect_word(r, r->text, "hidden_act", activations);
     if (lin_decoder_is_tied(r, false))
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "`tie_word_embeddings` true is not expressed by the source of `%s`: the "
-                    "embedding has 8 rows more than the head",
-                    r->model_type);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`tie_word_embeddings` true is not expressed by the source of `%s`: the "
+                        "embedding has 8 rows more than the head",
+                        r->model_type);
     r->program = "models/mllama.linnet";
     r->root = "Model";
     lin_vision_set_decoder(r, &d);

@@ -11,86 +11,88 @@
 /* The caches' positions when nobody says how many. */
 enum { MOST_CACHED = 8192 };
 
-void family_bind_parts(family_reader *r, family_parts parts, const char *prefix, bool has_bias)
+void lin_family_bind_parts(family_reader *r, family_parts parts, const char *prefix, bool has_bias)
 {
     static const char *const kinds[] = { "weight", "bias" };
     for (uint32_t i = 0; i < parts.count; i++) {
         const family_name *name = &parts.names[i];
         for (uint32_t k = 0; k < (has_bias ? 2 : 1); k++)
-            family_bind(r, lin_arena_format(r->arena, "%s.%s", name->path, kinds[k]),
-                        lin_arena_format(r->arena, "%s%s.%s", prefix, name->tensor, kinds[k]));
+            lin_family_bind(r, lin_arena_format(r->arena, "%s.%s", name->path, kinds[k]),
+                            lin_arena_format(r->arena, "%s%s.%s", prefix, name->tensor, kinds[k]));
     }
 }
 
-int64_t family_times(family_reader *r, int64_t a, int64_t b)
+int64_t lin_family_times(family_reader *r, int64_t a, int64_t b)
 {
     int64_t product;
     if (!lin_mul_i64(a, b, &product))
-        family_fail(r, LINNET_ERROR_OVERFLOW, "%lld times %lld does not fit in 64 bits",
-                    (long long)a, (long long)b);
+        lin_family_fail(r, LINNET_ERROR_OVERFLOW, "%lld times %lld does not fit in 64 bits",
+                        (long long)a, (long long)b);
     return product;
 }
 
-int64_t family_plus(family_reader *r, int64_t a, int64_t b)
+int64_t lin_family_plus(family_reader *r, int64_t a, int64_t b)
 {
     int64_t sum;
     if (!lin_add_i64(a, b, &sum))
-        family_fail(r, LINNET_ERROR_OVERFLOW, "%lld and %lld do not fit in 64 bits", (long long)a,
-                    (long long)b);
+        lin_family_fail(r, LINNET_ERROR_OVERFLOW, "%lld and %lld do not fit in 64 bits",
+                        (long long)a, (long long)b);
     return sum;
 }
 
-int64_t family_size(family_reader *r, const lin_json *object, const char *key, int64_t fallback)
+int64_t lin_family_size(family_reader *r, const lin_json *object, const char *key, int64_t fallback)
 {
-    const int64_t size = family_int(r, object, key, fallback);
+    const int64_t size = lin_family_int(r, object, key, fallback);
     if (size < 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` is 0; at least 1 is meant", key);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` is 0; at least 1 is meant", key);
     return size;
 }
 
-void family_expect_flag(family_reader *r, const lin_json *object, const char *key, bool meant)
+void lin_family_expect_flag(family_reader *r, const lin_json *object, const char *key, bool meant)
 {
-    if (family_flag(r, object, key, meant) != meant)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` %s is not expressed by the source of `%s`",
-                    key, meant ? "false" : "true", r->model_type);
+    if (lin_family_flag(r, object, key, meant) != meant)
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "`%s` %s is not expressed by the source of `%s`", key,
+                        meant ? "false" : "true", r->model_type);
 }
 
-bool family_ends_with(const char *text, const char *end)
+bool lin_family_ends_with(const char *text, const char *end)
 {
     const size_t length = strlen(text), tail = strlen(end);
     return length >= tail && strcmp(text + length - tail, end) == 0;
 }
 
-_Noreturn void family_refuse_head(family_reader *r)
+_Noreturn void lin_family_refuse_head(family_reader *r)
 {
-    family_fail(r, LINNET_ERROR_UNSUPPORTED, "class `%s` is not expressed by the source of `%s`",
-                r->architecture, r->model_type);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "class `%s` is not expressed by the source of `%s`", r->architecture,
+                    r->model_type);
 }
 
-void family_note_epsilon(family_reader *r, const lin_json *object, const char *key, double own)
+void lin_family_note_epsilon(family_reader *r, const lin_json *object, const char *key, double own)
 {
-    const double epsilon = family_real(r, object, key, own);
+    const double epsilon = lin_family_real(r, object, key, own);
     if (epsilon < 0.99 * own || epsilon > 1.01 * own)
-        family_assume(r, "`%s` changes no size", key);
+        lin_family_assume(r, "`%s` changes no size", key);
 }
 
-void family_set_cache(family_reader *r, int64_t positions)
+void lin_family_set_cache(family_reader *r, int64_t positions)
 {
-    family_set(r, "Batch", 1);
-    family_set(r, "MaxSeq", positions < MOST_CACHED ? positions : MOST_CACHED);
+    lin_family_set(r, "Batch", 1);
+    lin_family_set(r, "MaxSeq", positions < MOST_CACHED ? positions : MOST_CACHED);
 }
 
 /* ---- classic.linnet ---- */
 
-void classic_expect(family_reader *r)
+void lin_classic_expect(family_reader *r)
 {
     const char *class = r->architecture;
-    if (class[0] == '\0' || family_ends_with(class, "ForCausalLM") ||
-        family_ends_with(class, "LMHeadModel"))
+    if (class[0] == '\0' || lin_family_ends_with(class, "ForCausalLM") ||
+        lin_family_ends_with(class, "LMHeadModel"))
         return;
-    if (!family_ends_with(class, "Model") || family_ends_with(class, "HeadsModel"))
-        family_refuse_head(r);
-    family_assume(r, "`%s` is counted with a language model's head", class);
+    if (!lin_family_ends_with(class, "Model") || lin_family_ends_with(class, "HeadsModel"))
+        lin_family_refuse_head(r);
+    lin_family_assume(r, "`%s` is counted with a language model's head", class);
 }
 
 static void expect_sizes(family_reader *r, const classic_sizes *s)
@@ -104,33 +106,36 @@ static void expect_sizes(family_reader *r, const classic_sizes *s)
                  { "longest sequence", s->positions } };
     for (uint32_t i = 0; i < ARRAY_LEN(rows); i++)
         if (rows[i].size < 1)
-            family_fail(r, LINNET_ERROR_FORMAT, "the %s is 0; at least 1 is meant", rows[i].what);
+            lin_family_fail(r, LINNET_ERROR_FORMAT, "the %s is 0; at least 1 is meant",
+                            rows[i].what);
 }
 
-int64_t classic_set(family_reader *r, const classic_sizes *s)
+int64_t lin_classic_set(family_reader *r, const classic_sizes *s)
 {
     r->program = "models/classic.linnet";
     r->root = "Model";
-    classic_expect(r);
+    lin_classic_expect(r);
     expect_sizes(r, s);
-    (void)family_divide(r, "the number of heads", s->heads, "the number of key heads", s->kv_heads);
+    (void)lin_family_divide(r, "the number of heads", s->heads, "the number of key heads",
+                            s->kv_heads);
     const int64_t width =
-        family_divide(r, "the hidden size", s->hidden, "the number of heads", s->heads);
+        lin_family_divide(r, "the hidden size", s->hidden, "the number of heads", s->heads);
     if (width % 2 != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "heads of an odd width (%lld)", (long long)width);
-    family_set(r, "Vocab", s->vocab);
-    family_set(r, "H", s->hidden);
-    family_set(r, "Heads", s->heads);
-    family_set(r, "KvHeads", s->kv_heads);
-    family_set(r, "HeadDim", width);
-    family_set(r, "Inner", s->inner);
-    family_set(r, "Layers", s->layers);
-    family_set_dtype(r, "T", family_dtype(r, r->text));
-    family_set_cache(r, s->positions);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "heads of an odd width (%lld)",
+                        (long long)width);
+    lin_family_set(r, "Vocab", s->vocab);
+    lin_family_set(r, "H", s->hidden);
+    lin_family_set(r, "Heads", s->heads);
+    lin_family_set(r, "KvHeads", s->kv_heads);
+    lin_family_set(r, "HeadDim", width);
+    lin_family_set(r, "Inner", s->inner);
+    lin_family_set(r, "Layers", s->layers);
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, r->text));
+    lin_family_set_cache(r, s->positions);
     return width;
 }
 
-void classic_activation(family_reader *r, const char *key, const char *fallback)
+void lin_classic_activation(family_reader *r, const char *key, const char *fallback)
 {
     static const struct {
         const char *word, *generic; /* NULL: the exact GELU */
@@ -138,25 +143,25 @@ void classic_activation(family_reader *r, const char *key, const char *fallback)
         { "relu", "Relu" },     { "gelu", NULL },        { "gelu_python", NULL },
         { "gelu_new", "Tanh" }, { "gelu_fast", "Tanh" }, { "gelu_pytorch_tanh", "Tanh" },
     };
-    const char *word = family_word(r, r->text, key, fallback);
+    const char *word = lin_family_word(r, r->text, key, fallback);
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].word, word) != 0)
             continue;
         if (kinds[i].generic != NULL)
-            family_set(r, kinds[i].generic, 1);
+            lin_family_set(r, kinds[i].generic, 1);
         return;
     }
-    family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` `%s` is not expressed by the source of `%s`",
-                key, word, r->model_type);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`%s` `%s` is not expressed by the source of `%s`",
+                    key, word, r->model_type);
 }
 
-bool classic_tied(family_reader *r, bool fallback)
+bool lin_classic_tied(family_reader *r, bool fallback)
 {
-    return family_flag(r, r->text, "tie_word_embeddings", fallback);
+    return lin_family_flag(r, r->text, "tie_word_embeddings", fallback);
 }
 
-void classic_words(family_reader *r, const char *block, const char *table, const char *head)
+void lin_classic_words(family_reader *r, const char *block, const char *table, const char *head)
 {
-    family_bind(r, lin_arena_format(r->arena, "%s.weight", block), table);
-    family_bind(r, lin_arena_format(r->arena, "%s.head.weight", block), head);
+    lin_family_bind(r, lin_arena_format(r->arena, "%s.weight", block), table);
+    lin_family_bind(r, lin_arena_format(r->arena, "%s.head.weight", block), head);
 }

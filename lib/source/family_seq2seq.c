@@ -18,7 +18,7 @@ static void bind_under(family_reader *r, family_parts parts, const char *path_pr
             lin_arena_format(r->arena, "%s%s", path_prefix, parts.names[i].path),
             parts.names[i].tensor,
         };
-        family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, has_bias);
+        lin_family_bind_parts(r, (family_parts){ &moved, 1 }, prefix, has_bias);
     }
 }
 
@@ -56,17 +56,17 @@ static bool read_feed_forward(family_reader *r, const char *fallback)
                   { "gelu_new", NULL },
                   { "silu", "Silu" },
                   { "swish", "Silu" } };
-    const char *word = family_word(r, r->text, "feed_forward_proj", fallback);
+    const char *word = lin_family_word(r, r->text, "feed_forward_proj", fallback);
     const bool gated = strncmp(word, "gated-", strlen("gated-")) == 0;
     const char *activation = gated ? word + strlen("gated-") : word;
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (strcmp(kinds[i].word, activation) != 0)
             continue;
         if (kinds[i].generic != NULL)
-            family_set(r, kinds[i].generic, 1);
+            lin_family_set(r, kinds[i].generic, 1);
         return gated;
     }
-    family_fail(r, LINNET_ERROR_UNSUPPORTED, "`feed_forward_proj` `%s`", word);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`feed_forward_proj` `%s`", word);
 }
 
 /* The feed-forward part is a block's last. */
@@ -87,80 +87,80 @@ static void bind_feed_forward(family_reader *r, const char *stack, int number, b
 
 static void bind_t5_encoder(family_reader *r, bool gated)
 {
-    family_bind(r, "words", "shared.weight");
-    family_ignore(r, "encoder.embed_tokens.weight");
-    family_bind(r, "encoder.bias_table",
-                "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
+    lin_family_bind(r, "words", "shared.weight");
+    lin_family_ignore(r, "encoder.embed_tokens.weight");
+    lin_family_bind(r, "encoder.bias_table",
+                    "encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
     bind_under(r, FAMILY_PARTS(t5_encoder), "encoder.", "encoder.", false);
     bind_feed_forward(r, "encoder", 1, gated);
 }
 
 static void bind_t5_decoder(family_reader *r, bool gated)
 {
-    family_bind(r, "decoder.bias_table",
-                "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
+    lin_family_bind(r, "decoder.bias_table",
+                    "decoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight");
     bind_under(r, FAMILY_PARTS(t5_encoder), "decoder.", "decoder.", false);
     bind_under(r, FAMILY_PARTS(t5_cross), "decoder.", "decoder.", false);
     bind_feed_forward(r, "decoder", 2, gated);
-    family_ignore(r, "decoder.embed_tokens.weight");
+    lin_family_ignore(r, "decoder.embed_tokens.weight");
     /* Early checkpoints have one that nothing reads. */
-    family_ignore(r, "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
+    lin_family_ignore(r, "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight");
 }
 
 static void set_t5_sizes(family_reader *r, const t5_defaults *d)
 {
     const lin_json *c = r->text;
     r->program = "models/t5.linnet";
-    family_set(r, "Vocab", family_size(r, c, "vocab_size", d->vocab));
-    family_set(r, "D", family_size(r, c, "d_model", 512));
-    family_set(r, "Heads", family_size(r, c, "num_heads", d->heads));
-    family_set(r, "Width", family_size(r, c, "d_kv", 64));
-    family_set(r, "Inner", family_size(r, c, "d_ff", d->inner));
-    family_set(r, "Layers", family_size(r, c, "num_layers", d->layers));
-    family_set(r, "Buckets", family_size(r, c, "relative_attention_num_buckets", 32));
-    family_set(r, "Far", family_size(r, c, "relative_attention_max_distance", 128));
-    family_set_dtype(r, "T", family_dtype(r, c));
-    family_note_epsilon(r, c, "layer_norm_epsilon", 1e-6);
+    lin_family_set(r, "Vocab", lin_family_size(r, c, "vocab_size", d->vocab));
+    lin_family_set(r, "D", lin_family_size(r, c, "d_model", 512));
+    lin_family_set(r, "Heads", lin_family_size(r, c, "num_heads", d->heads));
+    lin_family_set(r, "Width", lin_family_size(r, c, "d_kv", 64));
+    lin_family_set(r, "Inner", lin_family_size(r, c, "d_ff", d->inner));
+    lin_family_set(r, "Layers", lin_family_size(r, c, "num_layers", d->layers));
+    lin_family_set(r, "Buckets", lin_family_size(r, c, "relative_attention_num_buckets", 32));
+    lin_family_set(r, "Far", lin_family_size(r, c, "relative_attention_max_distance", 128));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
+    lin_family_note_epsilon(r, c, "layer_norm_epsilon", 1e-6);
 }
 
 static void read_t5(family_reader *r, const t5_defaults *d)
 {
     /* What T5 was trained on; its distances have no end. */
-    const int64_t positions = family_size(r, r->text, "n_positions", 512);
+    const int64_t positions = lin_family_size(r, r->text, "n_positions", 512);
     const char *class = r->architecture;
     set_t5_sizes(r, d);
     const bool gated = read_feed_forward(r, d->feed_forward);
     bind_t5_encoder(r, gated);
-    if (family_ends_with(class, "EncoderModel")) {
+    if (lin_family_ends_with(class, "EncoderModel")) {
         r->root = "Encoder";
         return;
     }
-    if (class[0] != '\0' && !family_ends_with(class, "ForConditionalGeneration") &&
-        !family_ends_with(class, "WithLMHeadModel"))
-        family_refuse_head(r);
-    const bool tied = family_flag(r, r->text, "tie_word_embeddings", d->tied);
+    if (class[0] != '\0' && !lin_family_ends_with(class, "ForConditionalGeneration") &&
+        !lin_family_ends_with(class, "WithLMHeadModel"))
+        lin_family_refuse_head(r);
+    const bool tied = lin_family_flag(r, r->text, "tie_word_embeddings", d->tied);
     r->root = "Model";
-    family_set(r, "DecoderLayers",
-               family_size(r, r->text, "num_decoder_layers",
-                           family_size(r, r->text, "num_layers", d->layers)));
-    family_set_cache(r, positions);
-    family_set(r, "Seq", positions);
-    family_set(r, "Tied", tied);
+    lin_family_set(r, "DecoderLayers",
+                   lin_family_size(r, r->text, "num_decoder_layers",
+                                   lin_family_size(r, r->text, "num_layers", d->layers)));
+    lin_family_set_cache(r, positions);
+    lin_family_set(r, "Seq", positions);
+    lin_family_set(r, "Tied", tied);
     bind_t5_decoder(r, gated);
-    family_bind(r, "lm_head.weight", tied ? "shared.weight" : "lm_head.weight");
+    lin_family_bind(r, "lm_head.weight", tied ? "shared.weight" : "lm_head.weight");
     if (tied)
-        family_ignore(r, "lm_head.weight");
-    family_assume(r, "what is encoded is as long as the context, or %lld positions",
-                  (long long)positions);
+        lin_family_ignore(r, "lm_head.weight");
+    lin_family_assume(r, "what is encoded is as long as the context, or %lld positions",
+                      (long long)positions);
 }
 
-void family_t5(family_reader *r)
+void lin_family_t5(family_reader *r)
 {
     static const t5_defaults t5 = { 32128, 2048, 6, 8, "relu", true };
     read_t5(r, &t5);
 }
 
-void family_mt5(family_reader *r)
+void lin_family_mt5(family_reader *r)
 {
     static const t5_defaults mt5 = { 250112, 1024, 8, 6, "gated-gelu", false };
     read_t5(r, &mt5);
@@ -202,15 +202,15 @@ static const family_name whisper_cross[] = {
 static void bind_whisper(family_reader *r)
 {
     static const char table[] = "model.decoder.embed_tokens.weight";
-    family_bind_all(r, "model.", whisper_ends, ARRAY_LEN(whisper_ends));
-    family_bind_parts(r, FAMILY_PARTS(whisper_keys), "model.", false);
-    family_bind_parts(r, FAMILY_PARTS(whisper_cross), "model.", true);
+    lin_family_bind_all(r, "model.", whisper_ends, ARRAY_LEN(whisper_ends));
+    lin_family_bind_parts(r, FAMILY_PARTS(whisper_keys), "model.", false);
+    lin_family_bind_parts(r, FAMILY_PARTS(whisper_cross), "model.", true);
     bind_under(r, FAMILY_PARTS(whisper_layer), "encoder.", "model.encoder.", true);
     bind_under(r, FAMILY_PARTS(whisper_layer), "", "model.decoder.", true);
-    const bool tied = family_flag(r, r->text, "tie_word_embeddings", true);
-    family_bind(r, "head.weight", tied ? table : "proj_out.weight");
+    const bool tied = lin_family_flag(r, r->text, "tie_word_embeddings", true);
+    lin_family_bind(r, "head.weight", tied ? table : "proj_out.weight");
     if (tied)
-        family_ignore(r, "proj_out.weight");
+        lin_family_ignore(r, "proj_out.weight");
 }
 
 /* Sizes of one side. */
@@ -218,36 +218,36 @@ static void set_whisper_side(family_reader *r, int64_t hidden, const char *layer
                              const char *heads_key, const char *inner_key, const char *generics)
 {
     const lin_json *c = r->text;
-    const int64_t heads = family_size(r, c, heads_key, 6);
-    (void)family_divide(r, "d_model", hidden, heads_key, heads);
-    family_set(r, lin_arena_format(r->arena, "%sHeads", generics), heads);
-    family_set(r, lin_arena_format(r->arena, "%sInner", generics),
-               family_size(r, c, inner_key, 1536));
-    family_set(r, lin_arena_format(r->arena, "%sLayers", generics),
-               family_size(r, c, layers_key, 4));
+    const int64_t heads = lin_family_size(r, c, heads_key, 6);
+    (void)lin_family_divide(r, "d_model", hidden, heads_key, heads);
+    lin_family_set(r, lin_arena_format(r->arena, "%sHeads", generics), heads);
+    lin_family_set(r, lin_arena_format(r->arena, "%sInner", generics),
+                   lin_family_size(r, c, inner_key, 1536));
+    lin_family_set(r, lin_arena_format(r->arena, "%sLayers", generics),
+                   lin_family_size(r, c, layers_key, 4));
 }
 
-void family_whisper(family_reader *r)
+void lin_family_whisper(family_reader *r)
 {
     static const char *const activations[] = { "gelu", NULL };
     const lin_json *c = r->text;
     const char *class = r->architecture;
-    const int64_t hidden = family_size(r, c, "d_model", 384);
-    const int64_t positions = family_size(r, c, "max_target_positions", 448);
-    if (class[0] != '\0' && !family_ends_with(class, "ForConditionalGeneration"))
-        family_refuse_head(r);
+    const int64_t hidden = lin_family_size(r, c, "d_model", 384);
+    const int64_t positions = lin_family_size(r, c, "max_target_positions", 448);
+    if (class[0] != '\0' && !lin_family_ends_with(class, "ForConditionalGeneration"))
+        lin_family_refuse_head(r);
     r->program = "models/whisper.linnet";
     r->root = "Model";
-    family_expect_word(r, c, "activation_function", activations);
-    family_set(r, "Vocab", family_size(r, c, "vocab_size", 51865));
-    family_set(r, "Mels", family_size(r, c, "num_mel_bins", 80));
-    family_set(r, "Source", family_size(r, c, "max_source_positions", 1500));
-    family_set(r, "MaxPositions", positions);
-    family_set(r, "D", hidden);
+    lin_family_expect_word(r, c, "activation_function", activations);
+    lin_family_set(r, "Vocab", lin_family_size(r, c, "vocab_size", 51865));
+    lin_family_set(r, "Mels", lin_family_size(r, c, "num_mel_bins", 80));
+    lin_family_set(r, "Source", lin_family_size(r, c, "max_source_positions", 1500));
+    lin_family_set(r, "MaxPositions", positions);
+    lin_family_set(r, "D", hidden);
     set_whisper_side(r, hidden, "encoder_layers", "encoder_attention_heads", "encoder_ffn_dim", "");
     set_whisper_side(r, hidden, "decoder_layers", "decoder_attention_heads", "decoder_ffn_dim",
                      "Decoder");
-    family_set_cache(r, positions);
-    family_set_dtype(r, "T", family_dtype(r, c));
+    lin_family_set_cache(r, positions);
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, c));
     bind_whisper(r);
 }

@@ -12,15 +12,16 @@ enum { LONGEST_CACHE = 8192, MAX_SIDE = 1 << 15, MAX_LAYERS = 1 << 12 };
 
 int64_t lin_vision_size(family_reader *r, const lin_json *object, const char *key, int64_t fallback)
 {
-    const int64_t size = family_has(object, key) ? family_need(r, object, key) : fallback;
+    const int64_t size = lin_family_has(object, key) ? lin_family_need(r, object, key) : fallback;
     if (size > INT32_MAX)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is out of range", key, (long long)size);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is out of range", key,
+                        (long long)size);
     return size;
 }
 
 const lin_json *lin_vision_settings(family_reader *r)
 {
-    return family_object(r, r->config, "vision_config");
+    return lin_family_object(r, r->config, "vision_config");
 }
 
 int64_t lin_vision_activation(family_reader *r, const lin_json *vision, const char *fallback)
@@ -31,21 +32,21 @@ int64_t lin_vision_activation(family_reader *r, const lin_json *vision, const ch
     } kinds[] = {
         { "gelu_pytorch_tanh", 1 }, { "gelu_new", 1 }, { "quick_gelu", 2 }, { "gelu", 3 }
     };
-    const char *word = family_word(r, vision, "hidden_act", fallback);
+    const char *word = lin_family_word(r, vision, "hidden_act", fallback);
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++)
         if (strcmp(kinds[i].word, word) == 0)
             return kinds[i].kind;
-    family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                "`hidden_act` `%s` of `vision_config` is not expressed by the source of `%s`", word,
-                r->model_type);
+    lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                    "`hidden_act` `%s` of `vision_config` is not expressed by the source of `%s`",
+                    word, r->model_type);
 }
 
 int64_t lin_vision_patches(family_reader *r, const lin_json *vision, int64_t image, int64_t patch)
 {
     const int64_t side = lin_vision_size(r, vision, "image_size", image) / patch;
     if (side < 1)
-        family_fail(r, LINNET_ERROR_FORMAT, "`image_size` is less than `patch_size` (%lld)",
-                    (long long)patch);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`image_size` is less than `patch_size` (%lld)",
+                        (long long)patch);
     return side;
 }
 
@@ -55,7 +56,7 @@ int64_t lin_vision_side(family_reader *r, const char *key, int64_t area)
     while (side < MAX_SIDE && side * side < area)
         side++;
     if (side * side != area)
-        family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is no square", key, (long long)area);
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "`%s` (%lld) is no square", key, (long long)area);
     return side;
 }
 
@@ -64,39 +65,40 @@ int64_t lin_vision_side(family_reader *r, const char *key, int64_t area)
 static int64_t inverse_of(family_reader *r, double eps)
 {
     if (!(eps > 1e-15 && eps <= 1))
-        family_fail(r, LINNET_ERROR_FORMAT, "the norms' epsilon lies outside 1e-15 to 1");
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "the norms' epsilon lies outside 1e-15 to 1");
     return (int64_t)(1 / eps + 0.5);
 }
 
 int64_t lin_vision_rope_base(family_reader *r, double theta)
 {
     if (!(theta >= 1 && theta < 9e15))
-        family_fail(r, LINNET_ERROR_FORMAT, "the rotary base is out of range");
+        lin_family_fail(r, LINNET_ERROR_FORMAT, "the rotary base is out of range");
     return (int64_t)(theta + 0.5);
 }
 
 void lin_vision_set_decoder(family_reader *r, const decoder_shape *d)
 {
     if (d->layers > MAX_LAYERS)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED, "`num_hidden_layers` (%lld) passes %d",
-                    (long long)d->layers, MAX_LAYERS);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED, "`num_hidden_layers` (%lld) passes %d",
+                        (long long)d->layers, MAX_LAYERS);
     if (d->head_dim % 2 != 0)
-        family_fail(r, LINNET_ERROR_UNSUPPORTED,
-                    "an odd number of a head's values is turned (%lld)", (long long)d->head_dim);
+        lin_family_fail(r, LINNET_ERROR_UNSUPPORTED,
+                        "an odd number of a head's values is turned (%lld)",
+                        (long long)d->head_dim);
     const int64_t cache =
         d->positions > 0 && d->positions < LONGEST_CACHE ? d->positions : LONGEST_CACHE;
-    family_set(r, "Vocab", d->vocab);
-    family_set(r, "H", d->hidden);
-    family_set(r, "Heads", d->heads);
-    family_set(r, "KvHeads", d->kv_heads);
-    family_set(r, "HeadDim", d->head_dim);
-    family_set(r, "Inner", d->inner);
-    family_set(r, "Layers", d->layers);
-    family_set(r, "Batch", 1);
-    family_set(r, "MaxSeq", cache);
-    family_set(r, "RopeTheta", lin_vision_rope_base(r, d->theta));
-    family_set(r, "InverseEps", inverse_of(r, d->eps));
-    family_set_dtype(r, "T", family_dtype(r, r->text));
+    lin_family_set(r, "Vocab", d->vocab);
+    lin_family_set(r, "H", d->hidden);
+    lin_family_set(r, "Heads", d->heads);
+    lin_family_set(r, "KvHeads", d->kv_heads);
+    lin_family_set(r, "HeadDim", d->head_dim);
+    lin_family_set(r, "Inner", d->inner);
+    lin_family_set(r, "Layers", d->layers);
+    lin_family_set(r, "Batch", 1);
+    lin_family_set(r, "MaxSeq", cache);
+    lin_family_set(r, "RopeTheta", lin_vision_rope_base(r, d->theta));
+    lin_family_set(r, "InverseEps", inverse_of(r, d->eps));
+    lin_family_set_dtype(r, "T", lin_family_dtype(r, r->text));
 }
 
 static const family_name attention_names[] = {
@@ -120,8 +122,8 @@ void lin_vision_bind_at(family_reader *r, const char *path, const char *tensor,
                         const family_name *names, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
-        family_bind(r, lin_arena_format(r->arena, "%s.%s", path, names[i].path),
-                    lin_arena_format(r->arena, "%s.%s", tensor, names[i].tensor));
+        lin_family_bind(r, lin_arena_format(r->arena, "%s.%s", path, names[i].path),
+                        lin_arena_format(r->arena, "%s.%s", tensor, names[i].tensor));
 }
 
 void lin_vision_bind_affine(family_reader *r, const char *path, const char *tensor)
@@ -133,7 +135,7 @@ void lin_vision_bind_affine(family_reader *r, const char *path, const char *tens
 void lin_vision_bind_attention(family_reader *r, const char *path, const char *layer, bool biases,
                                bool head_norms)
 {
-    const bool o_bias = family_flag(r, r->text, "attention_bias", false);
+    const bool o_bias = lin_family_flag(r, r->text, "attention_bias", false);
     lin_vision_bind_at(r, path, layer, attention_names, ARRAY_LEN(attention_names));
     lin_vision_bind_at(r, path, layer, attention_biases, biases ? ARRAY_LEN(attention_biases) : 0);
     lin_vision_bind_at(r, path, layer, attention_norms,
@@ -151,9 +153,9 @@ void lin_vision_bind_decoder(family_reader *r, const char *prefix, const char *h
         { "decoder.layers[*].mlp.down.weight", "layers.{i}.mlp.down_proj.weight" },
         { "decoder.norm.weight", "norm.weight" },
     };
-    family_bind_all(r, prefix, names, ARRAY_LEN(names));
-    family_bind(r, "decoder.lm_head.weight",
-                tied ? lin_arena_format(r->arena, "%sembed_tokens.weight", prefix) : head);
+    lin_family_bind_all(r, prefix, names, ARRAY_LEN(names));
+    lin_family_bind(r, "decoder.lm_head.weight",
+                    tied ? lin_arena_format(r->arena, "%sembed_tokens.weight", prefix) : head);
 }
 
 void lin_vision_bind_plain_layers(family_reader *r, const char *prefix, bool biases,
@@ -161,6 +163,6 @@ void lin_vision_bind_plain_layers(family_reader *r, const char *prefix, bool bia
 {
     const char *layer = lin_arena_format(r->arena, "%slayers.{i}", prefix);
     lin_vision_bind_attention(r, "decoder.layers[*].attention", layer, biases, head_norms);
-    family_bind(r, "decoder.layers[*].mlp_norm.weight",
-                lin_arena_format(r->arena, "%s.post_attention_layernorm.weight", layer));
+    lin_family_bind(r, "decoder.layers[*].mlp_norm.weight",
+                    lin_arena_format(r->arena, "%s.post_attention_layernorm.weight", layer));
 }

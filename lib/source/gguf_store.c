@@ -258,7 +258,7 @@ static void report_unused(storer *s)
                                count == 1 ? "" : ", …"));
 }
 
-static void report(storer *s)
+static void lin_report(storer *s)
 {
     if (s->model->tensors.count == 0) {
         assume(s, "the file holds no tensors: weights as the program declares them");
@@ -296,7 +296,7 @@ static linnet_status store_all(storer *s, linnet_error *err)
         assume(s, s->source->assumptions[i]);
     for (uint32_t i = 0; s->model->tensors.count > 0 && i < count; i++)
         store_parameter(s, &parameters[i]);
-    report(s);
+    lin_report(s);
     s->source->storage = s->storage.items;
     s->source->storage_count = s->storage.count;
     s->source->assumptions = s->assumptions.items;

@@ -99,8 +99,9 @@ static linnet_status read_map(index_reader *r)
     if (!next(r, &event))
         return pull_status(r);
     if (event != LIN_PULL_OBJECT || r->has_map)
-        return refuse(r, r->has_map ? "`weight_map` is there twice"
-                                    : "`weight_map` is %s; an object of tensors is meant",
+        return refuse(r,
+                      r->has_map ? "`weight_map` is there twice"
+                                 : "`weight_map` is %s; an object of tensors is meant",
                       lin_header_event(event), "");
     r->has_map = true;
     for (;;) {
@@ -164,8 +165,9 @@ static linnet_status read_metadata(index_reader *r)
     if (event == LIN_PULL_NULL)
         return LINNET_OK;
     if (event != LIN_PULL_OBJECT || r->has_metadata)
-        return refuse(r, r->has_metadata ? "`metadata` is there twice"
-                                         : "`metadata` is %s; an object is meant",
+        return refuse(r,
+                      r->has_metadata ? "`metadata` is there twice"
+                                      : "`metadata` is %s; an object is meant",
                       lin_header_event(event), "");
     r->has_metadata = true;
     for (;;) {

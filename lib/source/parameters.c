@@ -98,6 +98,8 @@ static linnet_status describe(const lister *l, const lin_manifest_entry *entry, 
                             .tensor = tensor_of(l, entry->path),
                             .block = name_of(l, entry->block->name),
                             .rank = entry->rank,
+                            .dtype = lin_dtype_is_concrete(entry->dtype) ? (lin_dtype)entry->dtype
+                                                                         : LIN_DTYPE_COUNT,
                             .elements = 1,
                             .repeat_count = entry->repeat_count };
     if (!evaluate(l, entry->shape, entry->rank, out->shape) ||

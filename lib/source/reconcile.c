@@ -8,10 +8,10 @@
  *        v                                                  v
  *     parameters <------ presence, ties, storage --------- elements
  *
- * A row is a parameter with all its elements ("layers[*].mlp.up.weight" has one a layer). Names that
- * are not found as the family spells them are tried with the prefixes by which checkpoints of one
- * model differ. What a tensor's bytes are is then known exactly; what a config says of them is not
- * asked any more.
+ * A row is a parameter with all its elements ("layers[*].mlp.up.weight" has one a layer). Names
+ * that are not found as the family spells them are tried with the prefixes by which checkpoints of
+ * one model differ. What a tensor's bytes are is then known exactly; what a config says of them is
+ * not asked any more.
  *
  * Cost: a probe of the name table for each element, a pass over the tensors.
  */
@@ -102,16 +102,16 @@ static const char *change_prefix(reconciler *r, const char *tensor, uint32_t cha
     return change == 0 ? tensor : lin_arena_format(r->arena, "%s%s", c->to, tensor + length);
 }
 
-/* As the checkpoint spells the tensor of a path's first element, when it is there under some prefix;
- * else as it is. */
+/* As the checkpoint spells the tensor of a path's first element, when it is there under some
+ * prefix; else as it is. */
 static const char *spell(reconciler *r, const char *tensor)
 {
     static const int64_t zeros[LIN_PARAMETER_REPEATS] = { 0 };
     static const lin_parameter nested = { .repeat_count = LIN_PARAMETER_REPEATS };
     for (uint32_t i = 0; i < ARRAY_LEN(prefix_changes); i++) {
         const char *changed = change_prefix(r, tensor, i);
-        if (changed != NULL && lin_tensor_find(r->tensors, lin_reconcile_name(r, changed, &nested,
-                                                                              zeros, 0)) != NULL)
+        if (changed != NULL &&
+            lin_tensor_find(r->tensors, lin_reconcile_name(r, changed, &nested, zeros, 0)) != NULL)
             return changed;
     }
     return tensor;
@@ -144,8 +144,7 @@ const char *lin_reconcile_tensor(reconciler *r, const reconcile_row *row, const 
         return row->tensor;
     const char *path = lin_parameter_path(&r->scratch, &row->parameter, indices);
     const lin_name name = lin_names_find(r->concrete, path, strlen(path));
-    return name == 0 ? row->tensor
-                     : r->bindings.items[r->concrete_bindings.items[name]].tensor;
+    return name == 0 ? row->tensor : r->bindings.items[r->concrete_bindings.items[name]].tensor;
 }
 
 static bool has_binding(const reconciler *r, const char *path)
@@ -241,8 +240,8 @@ static void bind_row(reconciler *r, const binding_list *listed, reconcile_row *r
         else if (row->tensor == NULL)
             row->tensor = binding->tensor;
         if (parameter->rank > 0 && strstr(binding->tensor, "{*}") != NULL)
-            row->parts = parameter->shape[0] > MAX_ELEMENTS ? MAX_ELEMENTS
-                                                            : (uint32_t)parameter->shape[0];
+            row->parts =
+                parameter->shape[0] > MAX_ELEMENTS ? MAX_ELEMENTS : (uint32_t)parameter->shape[0];
     }
 }
 
@@ -431,8 +430,8 @@ static linnet_status fail_elements(reconciler *r, const char *name, const reconc
 {
     char shown[LIN_TENSOR_SHOWN];
     lin_tensor_show(shown, name);
-    return lin_fail_at(r->err, LINNET_ERROR_FORMAT, (lin_place){ .source = r->tensors->source_name },
-                       NULL,
+    return lin_fail_at(r->err, LINNET_ERROR_FORMAT,
+                       (lin_place){ .source = r->tensors->source_name }, NULL,
                        "tensor `%s` has %lld elements, the config makes it %lld: it belongs to "
                        "another model",
                        shown, (long long)e->elements, (long long)parameter->elements);
@@ -443,11 +442,11 @@ static linnet_status check_element(reconciler *r, const reconcile_row *row, uint
 {
     const reconcile_element *e = &r->elements[row->first + k];
     int64_t rows = 0;
-    if (e->is_unbound || e->parts < row->parts || e->is_unknown || e->is_packed ||
-        row->is_tied || e->elements == row->parameter.elements)
+    if (e->is_unbound || e->parts < row->parts || e->is_unknown || e->is_packed || row->is_tied ||
+        e->elements == row->parameter.elements)
         return LINNET_OK;
-    const char *name = lin_reconcile_name(r, lin_reconcile_tensor(r, row, indices),
-                                          &row->parameter, indices, 0);
+    const char *name =
+        lin_reconcile_name(r, lin_reconcile_tensor(r, row, indices), &row->parameter, indices, 0);
     if (row->count != 1 || !is_padded(r, &row->parameter, e->elements, &rows))
         return fail_elements(r, name, e, &row->parameter);
     lin_reconcile_note(r,
@@ -513,8 +512,8 @@ static linnet_status check_any(reconciler *r)
     char shown[LIN_TENSOR_SHOWN], wanted[LIN_TENSOR_SHOWN];
     lin_tensor_show(shown, r->tensors->count > 0 ? r->tensors->items[0].name : "nothing");
     lin_tensor_show(wanted, expected);
-    return lin_fail_at(r->err, LINNET_ERROR_FORMAT, (lin_place){ .source = r->tensors->source_name },
-                       NULL,
+    return lin_fail_at(r->err, LINNET_ERROR_FORMAT,
+                       (lin_place){ .source = r->tensors->source_name }, NULL,
                        "no tensor of the checkpoint is one of the model: it holds `%s`, `%s` is "
                        "looked for",
                        shown, wanted);

@@ -24,8 +24,9 @@ typedef struct reconcile_element {
 /* A parameter with its elements. */
 typedef struct reconcile_row {
     lin_parameter parameter;
-    const char *tensor; /* with braces, as the checkpoint spells it; NULL: elements have their own */
-    bool by_element;    /* concrete paths are bound too, and prevail */
+    const char
+        *tensor;     /* with braces, as the checkpoint spells it; NULL: elements have their own */
+    bool by_element; /* concrete paths are bound too, and prevail */
     uint32_t first, count; /* in `elements` */
     uint32_t parts;        /* tensors of each element */
     uint32_t bound;        /* elements with a binding */
@@ -59,8 +60,8 @@ const char *lin_reconcile_name(reconciler *r, const char *tensor, const lin_para
                                const int64_t *indices, int64_t part);
 /* The tensor of an element with braces, as the checkpoint spells it; NULL: unbound. */
 const char *lin_reconcile_tensor(reconciler *r, const reconcile_row *row, const int64_t *indices);
-/* The path with [*] for its numbers: "layers.3.w" is one of "layers[*].w". The same text when it has
- * none. */
+/* The path with [*] for its numbers: "layers.3.w" is one of "layers[*].w". The same text when it
+ * has none. */
 const char *lin_reconcile_pattern(reconciler *r, const char *path);
 /* Gives a tensor to an element. */
 linnet_status lin_reconcile_give(reconciler *r, uint32_t element, const lin_tensor *tensor);

@@ -52,8 +52,8 @@ static const reconcile_row *row_of(reconciler *r, const char *path)
 static uint32_t element_of(const reconcile_row *row, const char *path)
 {
     uint32_t element = 0, index = 0;
-    for (const char *dot = strchr(path, '.');
-         dot != NULL && index < row->parameter.repeat_count; dot = strchr(dot + 1, '.')) {
+    for (const char *dot = strchr(path, '.'); dot != NULL && index < row->parameter.repeat_count;
+         dot = strchr(dot + 1, '.')) {
         const uint64_t digits = strspn(dot + 1, "0123456789");
         int64_t number = 0;
         if (digits == 0 || !lin_parse_i64(dot + 1, digits, &number))
@@ -132,7 +132,7 @@ typedef struct storage_list {
 } storage_list;
 
 static void store_element(reconciler *r, storage_list *list, const reconcile_row *row,
-                  const reconcile_element *e, const char *path, bool has_prior)
+                          const reconcile_element *e, const char *path, bool has_prior)
 {
     if (e->parts < row->parts || e->is_unknown || (!has_prior && is_declared(r, row, e)))
         return;
@@ -153,7 +153,7 @@ static void store_row(reconciler *r, storage_list *list, const reconcile_row *ro
     }
     for (uint32_t k = 0; k < row->count; k++) {
         store_element(r, list, row, &r->elements[row->first + k],
-              lin_parameter_path(&r->scratch, &row->parameter, indices), has_prior);
+                      lin_parameter_path(&r->scratch, &row->parameter, indices), has_prior);
         (void)lin_parameter_next(&row->parameter, indices);
     }
 }

@@ -2,8 +2,8 @@
 
 /*
  * What belongs to a quantized weight in a checkpoint: packed values in place of the weight, scales,
- * zeros, tables. Each tensor that nobody has is asked whether its name is a weight's with one of the
- * known ends; its bytes are then that weight's.
+ * zeros, tables. Each tensor that nobody has is asked whether its name is a weight's with one of
+ * the known ends; its bytes are then that weight's.
  *
  * Cost: the ends, for each tensor that is left.
  */

@@ -69,10 +69,10 @@ static const char *print_side(reconciler *r, const one_side *side)
 
 /* What frameworks save besides weights: tables of positions, masks, statistics. */
 static const char *const buffer_names[] = {
-    "*inv_freq",      "*position_ids",   "*.attn.bias",         "*.attention.bias",
-    "*.masked_bias",  "*rotary_emb.*",   "*rotary_pos_emb.*",   "*num_batches_tracked",
-    "*running_mean",  "*running_var",    "*causal_mask",        "*relative_position_index",
-    "*freqs_cis",     "*.alibi",         "*token_type_ids",
+    "*inv_freq",     "*position_ids", "*.attn.bias",       "*.attention.bias",
+    "*.masked_bias", "*rotary_emb.*", "*rotary_pos_emb.*", "*num_batches_tracked",
+    "*running_mean", "*running_var",  "*causal_mask",      "*relative_position_index",
+    "*freqs_cis",    "*.alibi",       "*token_type_ids",
 };
 
 /* Patterns of what is no weight. */
@@ -165,18 +165,22 @@ static void note_shards(reconciler *r)
     const lin_checkpoint *c = r->checkpoint;
     char shown[LIN_TENSOR_SHOWN];
     if (c->missing == r->tensors->shard_count && c->missing > 0) {
-        lin_reconcile_note(r, "none of the %u files of the checkpoint is there: sizes are the "
-                              "config's", (unsigned)c->missing);
+        lin_reconcile_note(r,
+                           "none of the %u files of the checkpoint is there: sizes are the "
+                           "config's",
+                           (unsigned)c->missing);
     } else if (c->missing > 0) {
         lin_tensor_show(shown, c->missing_shard);
-        lin_reconcile_note(r, "%u of the %u files of the checkpoint are not there, the first `%s`: "
-                              "sizes of their tensors are the config's",
+        lin_reconcile_note(r,
+                           "%u of the %u files of the checkpoint are not there, the first `%s`: "
+                           "sizes of their tensors are the config's",
                            (unsigned)c->missing, (unsigned)r->tensors->shard_count, shown);
     }
     if (c->unlisted > 0) {
         lin_tensor_show(shown, c->unlisted_name);
-        lin_reconcile_note(r, "%llu tensors of the checkpoint's files are not in its index, the "
-                              "first `%s`: left out",
+        lin_reconcile_note(r,
+                           "%llu tensors of the checkpoint's files are not in its index, the "
+                           "first `%s`: left out",
                            (unsigned long long)c->unlisted, shown);
     }
 }
@@ -202,6 +206,7 @@ void lin_reconcile_notes(reconciler *r)
         lin_reconcile_note(r, "in the checkpoint and no part of the program, not counted: %s",
                            print_side(r, &left_out));
     if (buffers.count > 0)
-        lin_reconcile_note(r, "buffers of the checkpoint, not counted: %s",
-                           print_side(r, &buffers));
+        lin_reconcile_note(
+            r, "buffers, and what is left out on purpose, of the checkpoint, not counted: %s",
+            print_side(r, &buffers));
 }

@@ -138,8 +138,9 @@ static linnet_status read_numbers(header *h, const entry *e, const char *key, in
         if (event != LIN_PULL_NUMBER)
             return refuse_kind(h, e->name, key, event, "an array of whole numbers");
         if (!lin_pull_i64(&h->pull, &value) || value < 0)
-            return refuse(h, e->name, "has a shape or an offset that is no whole number of 0 to "
-                                      "2^63 - 1");
+            return refuse(h, e->name,
+                          "has a shape or an offset that is no whole number of 0 to "
+                          "2^63 - 1");
         if (*out_count == capacity)
             return capacity == 2 ? refuse(h, e->name, "has more than two data offsets")
                                  : refuse(h, e->name, "has more than 16 axes");

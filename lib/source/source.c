@@ -250,9 +250,9 @@ static linnet_status read_config(opening *o, const char *path, family_reader *ou
 {
     text_file file;
     linnet_status status = read_file(o, path, &file);
-    return status == LINNET_OK ? lin_config_read(&o->source->arena, path, file.text, file.length,
-                                                 out, o->err)
-                               : status;
+    return status == LINNET_OK
+               ? lin_config_read(&o->source->arena, path, file.text, file.length, out, o->err)
+               : status;
 }
 
 /* What a config says about weights whose headers are not there. */
@@ -275,8 +275,8 @@ static linnet_status open_config(opening *o, const char *path)
 
 static bool says_dtype(const family_reader *family)
 {
-    return family_has(family->text, "dtype") || family_has(family->text, "torch_dtype") ||
-           family_has(family->config, "dtype") || family_has(family->config, "torch_dtype");
+    return lin_family_has(family->text, "dtype") || lin_family_has(family->text, "torch_dtype") ||
+           lin_family_has(family->config, "dtype") || lin_family_has(family->config, "torch_dtype");
 }
 
 static linnet_status reconcile(opening *o, family_reader *family, const lin_checkpoint *checkpoint)
@@ -298,9 +298,9 @@ static linnet_status open_with_config(opening *o, const char *config,
     linnet_status status = read_config(o, config, &family);
     if (status == LINNET_OK)
         status = check_family(o, &family);
-    if (status == LINNET_OK)
-        status = reconcile(o, &family, checkpoint);
-    return status == LINNET_OK && !checkpoint->has_sizes ? quantize(o, &family) : status;
+    if (status == LINNET_OK && !checkpoint->has_sizes)
+        status = quantize(o, &family); /* what headers say comes behind it and prevails */
+    return status == LINNET_OK ? reconcile(o, &family, checkpoint) : status;
 }
 
 /* A checkpoint alone holds no hyper-parameters. */
@@ -381,7 +381,8 @@ static linnet_status open_weights_directory(opening *o, const char *directory)
     linnet_status status =
         lin_directory_list(arena, directory, gguf_ends, MOST_FILES, &names, &count, o->err);
     if (status == LINNET_OK && count > 0) {
-        /* The first stands for the others when they are the parts of one; one is meant otherwise. */
+        /* The first stands for the others when they are the parts of one; one is meant otherwise.
+         */
         if (count > 1 && strstr(names[0], "-00001-of-") == NULL)
             return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = directory }, NULL,
                                "the directory holds %u GGUF files: name one of them",

@@ -83,7 +83,7 @@ typedef struct lin_source {
     const lin_weight_binding *bindings; /* empty without a bindings file */
     uint32_t binding_count;
     bool has_bindings;
-    bool head_is_embedding; /* by the program itself, so that no binding ties them */
+    bool head_is_embedding;            /* by the program itself, so that no binding ties them */
     const lin_weight_storage *storage; /* parameters stored otherwise than declared */
     uint32_t storage_count;
     const char *const *assumptions;
@@ -111,6 +111,24 @@ linnet_status lin_source_parse(const lin_source_settings *settings, const char *
                                uint64_t length, const char *name, lin_diagnostics *diagnostics,
                                lin_source **out, linnet_error *err);
 void lin_source_free(lin_source *source);
+
+/* What the headers of weights hold, without asking what model they are. */
+typedef struct lin_weights_format {
+    const char *format; /* "bf16", "F8_E4M3", "Q4_K"; static */
+    int64_t tensors, elements, bytes;
+} lin_weights_format;
+
+typedef struct lin_weights {
+    int64_t tensors, shards;
+    int64_t elements; /* -1: an index that does not say */
+    int64_t bytes;    /* of all; what an index states where the shards are not there; -1: unknown */
+    const lin_weights_format *formats; /* empty where only names are known */
+    uint32_t format_count;
+} lin_weights;
+
+/* A *.safetensors, an index, a GGUF file, or a directory with one of them. */
+linnet_status lin_weights_read(lin_arena *arena, const char *path, lin_weights *out,
+                               linnet_error *err);
 
 /* The readers of cards, apart, for tests and fuzzing: text in, settings out. */
 typedef struct lin_card {

@@ -73,8 +73,8 @@ typedef struct lin_tensor_list {
 linnet_status lin_tensor_list_init(lin_tensor_list *list, lin_arena *arena, const char *source_name,
                                    uint64_t capacity, linnet_error *err);
 
-/* The number of a format in the list, added when it is new. `name` must be static. -1 when there are
- * too many. */
+/* The number of a format in the list, added when it is new. `name` must be static. -1 when there
+ * are too many. */
 int32_t lin_tensor_format_of(lin_tensor_list *list, const char *name);
 
 /*

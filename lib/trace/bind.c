@@ -49,6 +49,30 @@ static void check_role(walker *w, lin_role role)
         lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s must be at least 1", lin_role_names[role]);
 }
 
+/* Each process of a context-parallel group has a run of the positions. */
+static void check_runs(walker *w)
+{
+    const int64_t runs = w->settings->context_processes;
+    const int64_t context = w->traced.role_value[LIN_ROLE_CONTEXT];
+    if (runs <= 1)
+        return;
+    if (!w->graph->role_free[LIN_ROLE_CONTEXT])
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "context parallelism splits the sequence: its length has to be given");
+    if (!w->settings->role_given[LIN_ROLE_CONTEXT] || context % runs == 0)
+        return;
+    const int64_t above = (context / runs + 1) * runs;
+    if (context < runs)
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "%lld positions cannot be split over %lld processes: %lld could",
+                      (long long)context, (long long)runs, (long long)above);
+    lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                  "%lld positions cannot be split over %lld processes: the nearest that can are "
+                  "%lld and %lld",
+                  (long long)context, (long long)runs, (long long)(above - runs),
+                  (long long)above);
+}
+
 static void free_roles(walker *w)
 {
     const lin_trace_settings *settings = w->settings;
@@ -60,6 +84,7 @@ static void free_roles(walker *w)
                                      : settings->role_given[role] ? settings->role_value[role]
                                                                   : 1;
     }
+    check_runs(w);
     /* The cache follows the context unless it has a size of its own. */
     if (w->graph->role_free[LIN_ROLE_CONTEXT] && !settings->role_given[LIN_ROLE_CACHE]) {
         w->graph->role_free[LIN_ROLE_CACHE] = true;
@@ -161,6 +186,17 @@ static void check_role_bind(walker *w, const char *name, lin_role role)
                   lin_role_names[role], (long long)value, flags[role]);
 }
 
+static void check_shards_bind(walker *w, const char *name)
+{
+    const lin_trace_settings *settings = w->settings;
+    const lin_setting *setting = find_setting(settings->binds, settings->bind_count, name);
+    if (setting != NULL && (setting->is_dtype || setting->integer != settings->processes))
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "`%s` is the tensor-parallel degree, which is %lld: it cannot be bound to "
+                      "another value",
+                      name, (long long)settings->processes);
+}
+
 /* A window that hides nothing: larger than any cache, and far from overflow when it is added to. */
 static const int64_t FULL_WINDOW = INT64_C(1) << 40;
 
@@ -170,8 +206,12 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
     const char *name = lin_walk_name(w, generic->name);
     if (generic->kind != LIN_GENERIC_DIM)
         return false;
-    if (b->is_root && w->settings->processes > 1 && strcmp(name, "Shards") == 0) {
-        out->dim = lin_expr_int(w->exprs, w->settings->processes);
+    const bool is_shards = strcmp(name, "Shards") == 0;
+    if (b->is_root && w->settings->processes > 1 &&
+        (is_shards ||
+         (w->settings->sequence_parallel && strcmp(name, "SequenceShards") == 0))) {
+        check_shards_bind(w, name);
+        out->dim = lin_expr_int(w->exprs, w->shards);
         return true;
     }
     if (b->is_root && w->settings->full_window && strcmp(name, "Window") == 0) {
@@ -183,6 +223,9 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
         return false;
     check_role_bind(w, name, role);
     out->dim = lin_expr_of_symbol(w->exprs, w->graph->role_symbols[role]);
+    if (role == LIN_ROLE_CONTEXT && w->settings->context_processes > 1)
+        out->dim = lin_expr_floordiv(w->exprs, out->dim,
+                                     lin_expr_int(w->exprs, w->settings->context_processes));
     return true;
 }
 
@@ -290,22 +333,15 @@ static void check_missing(walker *w, const word_list *missing)
     if (missing->words.count == 0)
         return;
     lin_text_clear(&w->text);
-    for (uint32_t i = 0; i < missing->words.count; i++)
-        lin_text_addf(&w->text, "%s`%s`", i == 0 ? "" : ", ", missing->words.items[i]);
+    for (uint32_t i = 0; i < missing->words.count; i++) {
+        const lin_role role = role_of(missing->words.items[i]);
+        lin_text_addf(&w->text, "%s`%s`%s%s%s", i == 0 ? "" : ", ", missing->words.items[i],
+                      role >= 0 ? " (the " : "", role >= 0 ? lin_role_names[role] : "",
+                      role >= 0 ? ")" : "");
+    }
     lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s without a value: %s",
                   missing->words.count == 1 ? "a generic is" : "generics are",
                   lin_text_data(&w->text));
-}
-
-static void check_processes(walker *w)
-{
-    if (w->settings->processes <= 1)
-        return;
-    for (uint32_t i = 0; w->root && i < w->root->generics.count; i++)
-        if (strcmp(lin_walk_name(w, w->root->generics.items[i].name), "Shards") == 0)
-            return;
-    lin_walk_fail(w, LINNET_ERROR_UNSUPPORTED,
-                  "splitting a model that has no generic `Shards` over several processes");
 }
 
 /* ---- what the report says ---- */
@@ -338,8 +374,8 @@ void lin_walk_bind(walker *w)
 {
     word_list missing = { 0 };
     w->traced.dtype = "";
+    w->shards = w->settings->processes;
     free_roles(w);
-    check_processes(w);
     check_binds(w);
     check_dtype_flag(w);
     if (w->root) {
@@ -353,6 +389,16 @@ void lin_walk_bind(walker *w)
         w->entry_env = bind_generics(w, &b, &missing);
     }
     check_missing(w, &missing);
+}
+
+const lin_env *lin_walk_root_env(walker *w, int64_t processes)
+{
+    word_list missing = { 0 };
+    binder b = { .generics = &w->root->generics, .is_root = true };
+    w->shards = processes;
+    const lin_env *env = bind_generics(w, &b, &missing);
+    w->shards = w->settings->processes;
+    return env;
 }
 
 /* ---- numbers and relations ---- */
@@ -392,8 +438,25 @@ static void add_relation(walker *w, const lin_env *env, const lin_constraint *co
     LIN_PUSH(w->arena, &w->graph->relations, relation);
 }
 
+static void add_runs(walker *w)
+{
+    const int64_t runs = w->settings->context_processes;
+    if (runs <= 1)
+        return;
+    const lin_expr context =
+        lin_expr_of_symbol(w->exprs, w->graph->role_symbols[LIN_ROLE_CONTEXT]);
+    const lin_relation relation = {
+        .comparison = LIN_EQ,
+        .left = lin_expr_mod(w->exprs, context, lin_expr_int(w->exprs, runs)),
+        .right = w->zero,
+        .text = lin_arena_format(w->arena, "context %% %lld == 0", (long long)runs)
+    };
+    LIN_PUSH(w->arena, &w->graph->relations, relation);
+}
+
 void lin_walk_relations(walker *w)
 {
+    add_runs(w);
     for (uint32_t i = 0; w->root && i < w->root->constraints.count; i++)
         add_relation(w, w->root_env, &w->root->constraints.items[i]);
     for (uint32_t i = 0; w->entry && i < w->entry->constraints.count; i++)

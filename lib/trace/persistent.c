@@ -316,6 +316,8 @@ static void visit_sub(hierarchy *h, const lin_member *member, const siblings *pa
         const char *path = join(w, parent->path, name);
         parent->members[member->index] = make_child(h, &c, path, pattern, &all);
     }
+    for (uint32_t i = 0; i < all.blocks.count && parents->pattern[0] == '\0'; i++)
+        LIN_PUSH(w->arena, &w->graph->units, all.blocks.items[i]->path);
     visit_block(h, c.block, &all);
 }
 

@@ -111,6 +111,7 @@ static void prepare(walker *w)
     w->one = lin_expr_int(w->exprs, 1);
     w->scope = "";
     lin_walk_bind(w);
+    lin_walk_check_degree(w);
     lin_walk_persistent(w);
 }
 
@@ -145,6 +146,8 @@ static void trace_all(walker *w)
     prepare(w);
     lin_walk_relations(w);
     lin_walk_entry(w);
+    lin_walk_split(w);
+    lin_walk_split_experts(w);
     if (w->settings->loss != LIN_LOSS_AS_WRITTEN && !w->found_loss)
         lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                       "the entry `%s` has no loss to choose: it calls none of std.nn.loss's "
@@ -194,9 +197,7 @@ linnet_status lin_trace_persistent(const lin_source *source, const lin_trace_set
                                    const lin_allocator *allocator, lin_traced *out,
                                    linnet_error *err)
 {
-    walker w = {
-        .source = source, .settings = settings, .err = err, .open_roles_are_one = true
-    };
+    walker w = { .source = source, .settings = settings, .err = err, .open_roles_are_one = true };
     linnet_status status = lin_trace_find_root(source, settings->root, &w.root, err);
     if (status == LINNET_OK)
         status = run_walk(&w, allocator, prepare);

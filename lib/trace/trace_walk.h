@@ -7,6 +7,7 @@
  *
  *   entry.c       which root and entry are meant
  *   bind.c        values for generics, roles, `where` clauses as relations
+ *   degree.c      whether the model can be split over so many processes
  *   trace_bindings.c  what a bindings file binds and ties
  *   persistent.c  instances of blocks, and the objects that exist before the entry runs
  *   walk.c        regions, one operation after the other
@@ -16,6 +17,7 @@
  *   walk_index.c  index notation
  *   walk_frame.c  functions with their generics bound
  *   walk_call.c   calls, native implementations, state
+ *   split.c       parts of tensors, for a model without a generic `Shards`
  *   arithmetic.c  operation counts of regions and of canonical bodies
  *   trace.c       the driver: one jump target for everything that stops a walk
  *
@@ -144,6 +146,7 @@ typedef struct walker {
 
     const lin_block *root; /* NULL for a module-level entry */
     const lin_function *entry;
+    int64_t shards;          /* what `Shards` stands for */
     bool open_roles_are_one; /* counting parameters: roles without a value count as 1 */
     const lin_env *root_env, *entry_env;
     instance *root_instance;
@@ -199,6 +202,8 @@ linnet_status lin_trace_find_root(const lin_source *source, const char *root,
 /* Fills root_env, entry_env and `traced`. */
 void lin_walk_bind(walker *w);
 void lin_walk_relations(walker *w);
+/* The root's generics bound as for another number of processes, in scratch memory. */
+const lin_env *lin_walk_root_env(walker *w, int64_t processes);
 /* `dim` of `env` as a number; otherwise ends the walk: `what` ("the length of an array") needs one.
  */
 int64_t lin_walk_number(walker *w, const lin_env *env, lin_expr dim, lin_span span,
@@ -229,6 +234,18 @@ lin_expr lin_walk_stored_bytes(walker *w, const stored_weights *s, const char *p
 /* ---- persistent.c ---- */
 
 void lin_walk_persistent(walker *w);
+
+/* ---- degree.c ---- */
+
+/* Refuses a number of processes that the model cannot be split over. After binding. */
+void lin_walk_check_degree(walker *w);
+
+/* ---- split.c ---- */
+
+/* Splits the finished graph of a model that is not written for several processes. */
+void lin_walk_split(walker *w);
+/* Leaves this process its part of every mixture's experts (experts.c). */
+void lin_walk_split_experts(walker *w);
 
 /* ---- walk.c ---- */
 
@@ -281,6 +298,7 @@ lin_step *lin_walk_end(walker *w, const char *kind, const char *label, lin_expr 
                        lin_span span);
 /* Of a native call: its operands by number, repeated ones too. */
 void lin_walk_note_operands(walker *w, lin_step *step);
+const uint32_t *lin_walk_copy_ids(walker *w, const uint32_t *ids, uint32_t count);
 uint32_t lin_walk_object(walker *w, lin_object object);
 void *lin_walk_site(const walker *w, const frame *f, const lin_op *op);
 void lin_walk_note_site(walker *w, const frame *f, const lin_op *op, void *record);

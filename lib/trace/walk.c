@@ -239,6 +239,7 @@ void lin_walk_entry(walker *w)
     w->stamp += 2;
     for (uint32_t i = 0; i < entry->body.result_count; i++)
         add_outputs(w, &f->values[entry->body.results[i]]);
+    w->graph->returned = w->graph->outputs.count;
     for (uint32_t i = 0; i < w->retained.count; i++) {
         const tvalue value = tvalue_tensor(w->retained.items[i]);
         add_outputs(w, &value);

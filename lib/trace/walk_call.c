@@ -72,6 +72,15 @@ static bool is_in_place(walker *w, frame *f, const lin_op *op)
            uses_of(w, f, op->operands[first]) == 1;
 }
 
+static bool has_elements_of_operand(walker *w, frame *f, const lin_op *op)
+{
+    const uint32_t first = op->as.call.has_receiver ? 1 : 0;
+    const tvalue *operand = &f->values[op->operands[first]];
+    return operand->kind == TVALUE_TENSOR &&
+           w->graph->objects.items[operand->object].elements ==
+               lin_walk_info(w, f, op->first_result, op->span)->elements;
+}
+
 static bool shares_operand(walker *w, frame *f, const lin_op *op, const lin_native *native)
 {
     if (!native)
@@ -83,6 +92,8 @@ static bool shares_operand(walker *w, frame *f, const lin_op *op, const lin_nati
         return w->settings->processes <= 1;
     case LIN_RESULT_IDENTITY:
         return true;
+    case LIN_RESULT_SEQUENCE:
+        return has_elements_of_operand(w, f, op);
     default:
         return false;
     }
@@ -235,13 +246,44 @@ static void walk_native(walker *w, native_call *call)
         note_unknown(w, implementation);
 }
 
+static void list_tensors(walker *w, const tvalue *value)
+{
+    if (value->kind == TVALUE_TUPLE)
+        for (uint32_t i = 0; i < value->count; i++)
+            list_tensors(w, &value->as.parts[i]);
+    if (value->kind == TVALUE_TENSOR && value->object != LIN_NO_OBJECT)
+        LIN_PUSH(w->scratch, &w->operand_objects, value->object);
+}
+
+/* The op's steps from `first` on are one to autograd: it keeps what the op reads and makes. */
+static void note_own_gradient(walker *w, const frame *f, const lin_op *op, uint32_t first)
+{
+    const lin_own_gradient own = { .op = op->as.call.callee->qualified,
+                                   .first_step = (int32_t)first,
+                                   .end_step = (int32_t)w->graph->steps.count };
+    if (w->graph->steps.count == first)
+        return;
+    w->operand_objects.count = 0;
+    for (uint32_t i = op->as.call.has_receiver ? 1 : 0; i < op->operand_count; i++)
+        list_tensors(w, &f->values[op->operands[i]]);
+    for (uint32_t i = 0; i < op->result_count; i++)
+        list_tensors(w, &f->values[op->first_result + i]);
+    LIN_PUSH(w->arena, &w->graph->own_gradients, own);
+    lin_own_gradient *added = &w->graph->own_gradients.items[w->graph->own_gradients.count - 1];
+    added->objects = lin_walk_copy_ids(w, w->operand_objects.items, w->operand_objects.count);
+    added->object_count = w->operand_objects.count;
+}
+
 void lin_walk_semantic_call(walker *w, frame *f, const lin_op *op)
 {
     frame *callee = lin_walk_enter(w, f, op);
     if (!callee->choice.spelling) {
         if (callee->choice.kernel_only)
             note_unknown(w, callee->function->qualified);
+        const uint32_t first = w->graph->steps.count;
         follow(w, f, op, callee);
+        if (callee->function->has_grad)
+            note_own_gradient(w, f, op, first);
         return;
     }
     native_call call = { .op = op,

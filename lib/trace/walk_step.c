@@ -133,7 +133,7 @@ void lin_walk_read_inside(walker *w, uint32_t object)
     LIN_PUSH(w->scratch, &w->region_reads, object);
 }
 
-static const uint32_t *copy_ids(walker *w, const uint32_t *ids, uint32_t count)
+const uint32_t *lin_walk_copy_ids(walker *w, const uint32_t *ids, uint32_t count)
 {
     if (count == 0)
         return NULL;
@@ -154,11 +154,11 @@ lin_step *lin_walk_end(walker *w, const char *kind, const char *label, lin_expr 
                       .arithmetic = arithmetic,
                       .workspace = w->zero,
                       .workspace_confidence = LIN_EXACT };
-    step.inputs = copy_ids(w, w->inputs.items, w->inputs.count);
+    step.inputs = lin_walk_copy_ids(w, w->inputs.items, w->inputs.count);
     step.input_count = w->inputs.count;
-    step.region_reads = copy_ids(w, w->region_reads.items, w->region_reads.count);
+    step.region_reads = lin_walk_copy_ids(w, w->region_reads.items, w->region_reads.count);
     step.region_read_count = w->region_reads.count;
-    step.outputs = copy_ids(w, w->outputs.items, w->outputs.count);
+    step.outputs = lin_walk_copy_ids(w, w->outputs.items, w->outputs.count);
     step.output_count = w->outputs.count;
     LIN_PUSH(w->arena, &w->graph->steps, step);
     return &w->graph->steps.items[w->graph->steps.count - 1];
@@ -169,7 +169,7 @@ void lin_walk_note_operands(walker *w, lin_step *step)
     step->operand_count = w->operand_objects.count;
     step->operands = step->operand_count == step->input_count
                          ? step->inputs
-                         : copy_ids(w, w->operand_objects.items, w->operand_objects.count);
+                         : lin_walk_copy_ids(w, w->operand_objects.items, w->operand_objects.count);
 }
 
 /* ---- records by call site ---- */

@@ -27,6 +27,17 @@ static const struct process_case {
       10,
       16,
       { "memory", "llama-3.1-8b-instruct", "--batch", "1", "--seq-len", "8192" } },
+    { "a training step of TinyLlama, 8192 tokens, block checkpointing",
+      40,
+      64,
+      { "memory", "tinyllama-1.1b-chat", "--entry", "loss_packed", "--training", "--seq-len",
+        "8192", "--checkpoint", "block" } },
+    { "a training step of the Llama 3.1 405B shape",
+      150,
+      128,
+      { "memory", "llama-3.1-8b-instruct", "--entry", "loss_packed", "--training", "--seq-len",
+        "8192", "--bind", "H=16384", "--bind", "Layers=126", "--bind", "Heads=128", "--bind",
+        "Inner=53248" } },
 };
 
 static double now_ms(void)

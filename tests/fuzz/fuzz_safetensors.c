@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The header of a safetensors file, as a file has it: eight bytes of length, JSON, and data of which
- * only the length matters. Whatever is accepted tiles its data. */
+/* The header of a safetensors file, as a file has it: eight bytes of length, JSON, and data of
+ * which only the length matters. Whatever is accepted tiles its data. */
 
 #include "source/checkpoint.h"
 

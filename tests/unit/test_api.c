@@ -176,7 +176,7 @@ static void test_builtin_names(void **state)
     uint64_t shipped = 0;
     for (uint64_t i = 0; i < linnet_builtin_model_count(); i++)
         shipped += (uint64_t)linnet_builtin_model_is_shipped(i);
-    assert_int_equal(shipped, 13);
+    assert_int_equal(shipped, 14);
     assert_string_equal(linnet_builtin_model_nearest("llama-3.1-8b-instuct"),
                         "llama-3.1-8b-instruct");
     assert_null(linnet_builtin_model_name(10000));

@@ -35,6 +35,14 @@ static const struct choice_case {
       "torch.nn.functional.layer_norm(input dtype)" },
     { "batch_norm", "std.nn.norm::batch_norm", NULL, "torch.nn.functional.batch_norm",
       "torch.nn.functional.batch_norm" },
+    { "layer_norm_affine", "std.nn.norm::layer_norm_affine", NULL, "torch.native_layer_norm",
+      "torch.native_layer_norm(input dtype)" },
+    { "dropout", "std.nn.dropout::dropout", "torch.native_dropout", "torch.native_dropout",
+      "torch.native_dropout" },
+    { "logits_cross_entropy", "std.nn.loss::logits_cross_entropy", NULL,
+      "linnet.logits_cross_entropy", "linnet.logits_cross_entropy" },
+    { "logits_cross_entropy_f32", "std.nn.loss::logits_cross_entropy_f32", NULL,
+      "linnet.logits_cross_entropy_f32", "linnet.logits_cross_entropy_f32" },
     { "softmax", "std.nn.softmax::softmax", NULL, "torch.softmax", "torch.softmax(input dtype)" },
     { "relu", "std.nn.activations::relu", NULL, "torch.relu", "torch.relu" },
     { "sigmoid", "std.nn.activations::sigmoid", NULL, "torch.sigmoid", "torch.sigmoid" },
@@ -294,6 +302,76 @@ static uint32_t fill_operands(lin_graph *graph, const operand_row *rows, lin_ope
     return count;
 }
 
+/* ---- what is kept ---- */
+
+enum { NO_FACTORS, FACTORS };
+
+/* x is [6, 8] bf16, the weight after it carries a gradient or not. */
+static const struct keep_case {
+    const char *name, *op;
+    uint8_t operands, results;
+    bool factors;
+    int64_t extra, extra_frozen; /* with a trained and a frozen second operand */
+} keep_cases[] = {
+    { "a product keeps each factor for the other", "std.nn.linear::linear", 0, 0, FACTORS, 0, 0 },
+    { "an embedding keeps its indices", "std.nn.embedding::embedding", 1, 0, NO_FACTORS, 0, 0 },
+    { "rms_norm keeps a statistic a row and a copy for the weight", "std.nn.norm::rms_norm", 3, 0,
+      NO_FACTORS, 6 * 4 + 96, 6 * 4 },
+    { "layer_norm keeps two statistics and a copy", "std.nn.norm::layer_norm", 3, 0, NO_FACTORS,
+      6 * 8 + 96, 6 * 8 },
+    { "layer_norm_affine keeps two statistics", "std.nn.norm::layer_norm_affine", 3, 0, NO_FACTORS,
+      6 * 8, 6 * 8 },
+    { "dropout keeps a byte an element", "std.nn.dropout::dropout", 0, 0, NO_FACTORS, 48, 48 },
+    { "softmax keeps its result", "std.nn.softmax::softmax", 0, 1, NO_FACTORS, 0, 0 },
+    { "silu keeps its input", "std.nn.activations::silu", 1, 0, NO_FACTORS, 0, 0 },
+    { "fused attention keeps q, k, v, its result and a row's sum", "std.nn.attention::attention", 7,
+      1, NO_FACTORS, 6 * 4, 6 * 4 },
+    { "a cache write keeps nothing", "std.nn.cache::write_at", 0, 0, NO_FACTORS, 0, 0 },
+    { "the chunked loss keeps both gradients", "std.nn.loss::linear_cross_entropy", 0, 0,
+      NO_FACTORS, 96 + 4 * 10 * 8, 96 + 4 * 10 * 8 },
+    { "log-probabilities keep a row's sum", "std.nn.loss::linear_token_log_probs", 7, 0, NO_FACTORS,
+      6 * 4, 6 * 4 },
+    { "plain logits keep log-probabilities in the model's dtype",
+      "std.nn.loss::logits_cross_entropy", 4, 0, FACTORS, 2 * 6 * 10, 2 * 6 * 10 },
+    { "f32 logits keep log-probabilities in f32", "std.nn.loss::logits_cross_entropy_f32", 4, 0,
+      FACTORS, 4 * 6 * 10, 4 * 6 * 10 },
+};
+
+static int64_t extra_of(const lin_keep *keep, bool trained)
+{
+    static const operand_row rows[4] = { { LIN_DTYPE_BF16, { 6, 8 } },
+                                         { LIN_DTYPE_BF16, { 10, 8 } } };
+    lin_graph *graph = lin_graph_new(&lin_default_allocator);
+    lin_operand operands[4];
+    const uint32_t count = fill_operands(graph, rows, operands);
+    int64_t bytes = 0;
+    operands[1].carries_gradient = trained;
+    if (keep->extra != NULL)
+        assert_true(lin_expr_is_int(graph->exprs, keep->extra(graph->exprs, operands, count).bytes,
+                                    &bytes));
+    lin_graph_free(graph);
+    return bytes;
+}
+
+static void test_keep(void **state)
+{
+    const struct keep_case *row = *state;
+    const lin_keep *keep = lin_backend_choose(row->op, LIN_NUMERICS_FAST).native->keep;
+    assert_int_equal(keep->operands, row->operands);
+    assert_int_equal(keep->results, row->results);
+    assert_int_equal(keep->factors, row->factors);
+    assert_int_equal(extra_of(keep, true), row->extra);
+    assert_int_equal(extra_of(keep, false), row->extra_frozen);
+}
+
+/* What is not modelled says so: all inputs and results are assumed. */
+static void test_keep_unknown(void **state)
+{
+    (void)state;
+    assert_null(lin_backend_choose("std.nn.conv::conv2d", LIN_NUMERICS_FAST).native->keep);
+    assert_null(lin_backend_choose("std.nn.norm::batch_norm", LIN_NUMERICS_FAST).native->keep);
+}
+
 static void test_workspace(void **state)
 {
     const struct workspace_case *row = *state;
@@ -505,12 +583,14 @@ static void test_names(void **state)
 
 int main(void)
 {
-    struct CMUnitTest tests[128];
+    struct CMUnitTest tests[160];
     size_t count = 0;
     ROWS(test_choice, choice_cases);
     ROWS(test_storage, storage_cases);
     ROWS(test_workspace, workspace_cases);
     ROWS(test_runtime, runtime_cases);
+    ROWS(test_keep, keep_cases);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_keep_unknown);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_kernel_only);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_workspace_symbolic);
     tests[count++] = (struct CMUnitTest)cmocka_unit_test(test_generic_runtime);

@@ -448,38 +448,6 @@ static void test_type_size(void **state)
     assert_string_equal(err.diagnostic, "E1101");
 }
 
-/* Lists that every use of a declaration walks have an end, so a program's cost stays linear. */
-static const struct list_case {
-    const char *name, *before, *item, *after;
-    uint32_t most;
-} list_cases[] = {
-    { "generics of a function", "fn f<", "A%u: Dim, ", ">(x: f32) -> f32 { return x }\n", 256 },
-    { "parameters of a function", "fn f(", "a%u: f32 = 1.0, ", ") -> f32 { return 1.0 }\n", 256 },
-    { "comparisons of a where clause", "fn f<N: Dim>(x: Tensor[N; f32]) -> f32 where ",
-      "N != %u, ", "N > 0 { return 1.0 }\n", 127 },
-    { "comparisons of a block", "block B<N: Dim> where ", "N != %u, ",
-      "N > 0 { param w: Tensor[N; f32] }\n", 127 },
-};
-
-static linnet_status check_list(const struct list_case *c, uint32_t count, linnet_error *err)
-{
-    static char text[8192];
-    size_t length = (size_t)snprintf(text, sizeof(text), "module t\n%s", c->before);
-    for (uint32_t i = 0; i < count; i++)
-        length += (size_t)snprintf(text + length, sizeof(text) - length, c->item, i);
-    (void)snprintf(text + length, sizeof(text) - length, "%s", c->after);
-    return check(text, NULL, err);
-}
-
-static void test_list(void **state)
-{
-    const struct list_case *c = *state;
-    linnet_error err = { 0 };
-    assert_int_equal(check_list(c, c->most, &err), LINNET_OK);
-    assert_int_equal(check_list(c, c->most + 1, &err), LINNET_ERROR_SOURCE);
-    assert_string_equal(err.diagnostic, "E1101");
-}
-
 /* A chain of declarations, each in terms of the next: the C stack stays bounded. */
 static void test_chain(void **state)
 {

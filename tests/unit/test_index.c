@@ -131,8 +131,7 @@ static void test_many_files(void **state)
         lin_text_addf(&text, "%s\"t%u\":\"f%u\"", i == 0 ? "{\"weight_map\":{" : ",", (unsigned)i,
                       (unsigned)i);
     lin_text_add(&text, "}}");
-    assert_int_equal(read_exact(&arena, lin_text_data(&text), text.length, &list, NULL),
-                     LINNET_OK);
+    assert_int_equal(read_exact(&arena, lin_text_data(&text), text.length, &list, NULL), LINNET_OK);
     assert_int_equal(list.count, 100000);
     assert_int_equal(list.shard_count, 100000);
     assert_string_equal(list.shards[list.items[77777].shard].name, "f77777");
@@ -226,9 +225,21 @@ static const struct shard_case {
       { "b", NULL },
       LINNET_ERROR_FORMAT,
       "`c` is by the index, and not really, in `1.safetensors`: the file belongs to another" },
-    { "shards exchanged", { "b", NULL }, { "a", "c", NULL }, LINNET_ERROR_FORMAT, "`b` is elsewhere by the index" },
-    { "a tensor in both", { "a", "b", "c", NULL }, { "b", NULL }, LINNET_ERROR_FORMAT, "`b` is elsewhere" },
-    { "a shard of another model", { "x", "y", NULL }, { "b", NULL }, LINNET_ERROR_FORMAT, "belongs to another model" },
+    { "shards exchanged",
+      { "b", NULL },
+      { "a", "c", NULL },
+      LINNET_ERROR_FORMAT,
+      "`b` is elsewhere by the index" },
+    { "a tensor in both",
+      { "a", "b", "c", NULL },
+      { "b", NULL },
+      LINNET_ERROR_FORMAT,
+      "`b` is elsewhere" },
+    { "a shard of another model",
+      { "x", "y", NULL },
+      { "b", NULL },
+      LINNET_ERROR_FORMAT,
+      "belongs to another model" },
 };
 
 static void test_wrong_shard(void **state)
@@ -270,9 +281,9 @@ static void test_pytorch(void **state)
     lin_arena_init(&arena, &lin_default_allocator);
     write_file(p, "pytorch_model.bin.index.json", "{\"weight_map\":{\"a\":\"1.bin\"}}");
     assert_int_equal(mkfifo(at(p, "1.bin"), 0600), 0);
-    assert_int_equal(lin_checkpoint_index(&arena, at(p, "pytorch_model.bin.index.json"),
-                                          &checkpoint, NULL),
-                     LINNET_OK);
+    assert_int_equal(
+        lin_checkpoint_index(&arena, at(p, "pytorch_model.bin.index.json"), &checkpoint, NULL),
+        LINNET_OK);
     assert_false(checkpoint.has_sizes);
     assert_int_equal(checkpoint.missing, 0);
     lin_arena_free(&arena);
@@ -310,9 +321,9 @@ static void test_163_shards(void **state)
     /* Without its index, and by one of its files, the same. */
     assert_int_equal(unlink(at(p, "m.safetensors.index.json")), 0);
     lin_arena_init(&arena, &lin_default_allocator);
-    assert_int_equal(lin_checkpoint_path(&arena, at(p, "model-00007-of-00163.safetensors"),
-                                         &checkpoint, NULL),
-                     LINNET_OK);
+    assert_int_equal(
+        lin_checkpoint_path(&arena, at(p, "model-00007-of-00163.safetensors"), &checkpoint, NULL),
+        LINNET_OK);
     assert_int_equal(checkpoint.tensors.bytes, 163 * 4000000000);
     assert_int_equal(checkpoint.tensors.shard_count, 163);
     lin_arena_free(&arena);
@@ -418,8 +429,6 @@ static void test_real_program(void **state)
     linnet_status status = lin_source_open(&settings, p->directory, NULL, &source, &err);
     if (status != LINNET_OK)
         fail_msg("%s: %s", c->name, err.message);
-    for (uint32_t i = 0; i < source->assumption_count; i++)
-        print_message("%s\n", source->assumptions[i]);
     const lin_reconciled *met = source->reconciled;
     assert_non_null(met);
     assert_int_equal(met->left_out, 0);
@@ -441,8 +450,7 @@ int main(void)
     for (size_t i = 0; i < ARRAY_LEN(index_cases); i++)
         tests[count++] = (struct CMUnitTest){ .name = index_cases[i].name,
                                               .test_func = test_text,
-                                              .initial_state =
-                                                  (void *)(uintptr_t)&index_cases[i] };
+                                              .initial_state = (void *)(uintptr_t)&index_cases[i] };
     for (size_t i = 0; i < ARRAY_LEN(real_cases); i++) {
         void *row = (void *)(uintptr_t)&real_cases[i];
         tests[count++] = (struct CMUnitTest){ .name = real_cases[i].name,
@@ -454,9 +462,8 @@ int main(void)
                                                   .initial_state = row };
     }
     const struct CMUnitTest rest[] = {
-        cmocka_unit_test(test_truncated), cmocka_unit_test(test_many_files),
-        IN_PLACE(test_shards),            IN_PLACE(test_missing_shard),
-        IN_PLACE(test_wrong_shard),       IN_PLACE(test_pytorch),
+        cmocka_unit_test(test_truncated), cmocka_unit_test(test_many_files), IN_PLACE(test_shards),
+        IN_PLACE(test_missing_shard),     IN_PLACE(test_wrong_shard),        IN_PLACE(test_pytorch),
         IN_PLACE(test_163_shards),
     };
     _Static_assert(ARRAY_LEN(rest) <= REST, "there is room for the rest");

@@ -108,14 +108,29 @@ static linnet_status parse_job(linnet_config *config, linnet_error *err)
     return status;
 }
 
-static linnet_status named_job(linnet_config *config, linnet_error *err)
+static linnet_status open_job(linnet_config *config, const char *name, linnet_error *err)
 {
     linnet_model *model = NULL;
-    linnet_status status = linnet_model_open(config, "bert-base", NULL, &model, err);
+    linnet_status status = linnet_model_open(config, name, NULL, &model, err);
     if (status == LINNET_OK)
         status = use_planner(model, config, err);
     linnet_model_unref(model);
     return status;
+}
+
+static linnet_status bert_job(linnet_config *config, linnet_error *err)
+{
+    return open_job(config, "bert-base", err);
+}
+
+static linnet_status gpt2_job(linnet_config *config, linnet_error *err)
+{
+    return open_job(config, "gpt2", err);
+}
+
+static linnet_status qwen3_job(linnet_config *config, linnet_error *err)
+{
+    return open_job(config, "qwen3-4b", err);
 }
 
 static linnet_status json_job(linnet_config *config, linnet_error *err)
@@ -128,11 +143,13 @@ static linnet_status json_job(linnet_config *config, linnet_error *err)
 static const struct job {
     const char *name;
     job_fn run;
-    int64_t stride; /* looks at every stride-th request, where there are tens of thousands */
+    int64_t stride; /* looks at every stride-th request; under a sanitizer each costs much */
 } jobs[] = {
     { "options from JSON", json_job, 1 },
     { "a program with an import, its planner, report and JSON", parse_job, 1 },
-    { "a named model", named_job, 7 },
+    { "a small model", bert_job, 7 },
+    { "a model with a card's bindings and caches", gpt2_job, 151 },
+    { "a large model", qwen3_job, 199 },
 };
 
 static linnet_status run_once(const struct job *job, failing *f, linnet_error *err)

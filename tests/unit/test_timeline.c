@@ -187,6 +187,33 @@ static void check_moment(const fixture *f, const lin_timeline *t, const lin_time
                      recount(f, symbols, moment, WITHOUT_WORKSPACES));
 }
 
+/* Columns and the event stream, followed moment by moment. */
+static void check_all_moments(fixture *f, const lin_timeline *t, const lin_timeline_values *v)
+{
+    static int64_t room[LIN_CATEGORY_COUNT][MAX_LENGTH];
+    int64_t *columns[LIN_CATEGORY_COUNT], live = 0;
+    for (int c = 0; c < LIN_CATEGORY_COUNT; c++)
+        columns[c] = c == LIN_CATEGORY_RUNTIME ? NULL : room[c];
+    lin_timeline_columns(t, v, columns);
+
+    uint32_t count = 0, next = 0;
+    const lin_timeline_event *events = lin_timeline_events(&f->arena, t, &count);
+    assert_int_equal(count % 2, 0);
+    for (int32_t m = 0; m < f->length; m++) {
+        int64_t sum = 0;
+        for (; next < count && events[next].moment == m; next++) {
+            const int64_t bytes = lin_timeline_bytes(t, v, events[next].interval);
+            live += events[next].frees ? -bytes : bytes;
+            if (next > 0 && events[next - 1].moment == m)
+                assert_true(events[next - 1].frees || !events[next].frees);
+        }
+        for (int c = 0; c < LIN_CATEGORY_COUNT; c++)
+            sum += columns[c] != NULL ? columns[c][m] : 0;
+        assert_int_equal(live, lin_timeline_at(t, v, m, true));
+        assert_int_equal(sum, live);
+    }
+}
+
 static void test_random_sweeps(void **state)
 {
     (void)state;
@@ -215,8 +242,12 @@ static void test_random_sweeps(void **state)
             assert_int_equal(without.moment, slow_without.moment);
             assert_int_equal(with.bytes, slow_with.bytes);
             assert_int_equal(with.moment, slow_with.moment);
+            assert_int_equal(with.live_bytes,
+                             recount(&f, symbols, with.moment, WITHOUT_WORKSPACES));
             check_moment(&f, t, v, symbols, with.moment);
             check_moment(&f, t, v, symbols, (int32_t)(next_random(&random) % (uint32_t)f.length));
+            if (size == 0)
+                check_all_moments(&f, t, v);
         }
         lin_arena_free(&f.arena);
     }

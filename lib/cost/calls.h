@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef LIN_CALLS_H
+#define LIN_CALLS_H
+
+/* What lib/cost's files share about calls; lib/cost alone includes this. */
+
+#include "cost/cost.h"
+
+/* The rows of tracing.md 15.4, in its order: the first that matches a step is its kind. */
+typedef enum call_row {
+    ROW_PRODUCT,
+    ROW_ATTENTION,
+    ROW_SHARED,
+    ROW_ALL_REDUCE,
+    ROW_ALL_GATHER,
+    ROW_LOSS,
+    ROW_EMBEDDING,
+    ROW_WRITE,
+    ROW_NORM,
+    ROW_ELEMENTWISE,
+    ROW_VIEW,
+    ROW_COUNT
+} call_row;
+
+enum {
+    CALL_BATCHED = 1 << 0,      /* a matmul whose operand 1 has rank > 2 */
+    CALL_HAS_MASK = 1 << 1,     /* attention under a bool mask, */
+    CALL_CAUSAL_MASK = 1 << 2,  /* which a causal_mask made */
+    CALL_LOG_PROBS = 1 << 3,    /* a loss whose gradients come in its backward */
+    CALL_WHOLE_LOGITS = 1 << 4, /* a loss in one block */
+    CALL_STRIDED = 1 << 5,      /* reads a strided object */
+    CALL_INDEX_PUT = 1 << 6,    /* a cache write with one index, */
+    CALL_TOKENS = 1 << 7,       /* with two */
+    CALL_CAST = 1 << 8,
+    CALL_CONCAT = 1 << 9,
+    CALL_NO_GRADIENT = 1 << 10, /* nothing of it has a backward (S7) */
+    CALL_BIASED = 1 << 11,      /* a norm with a bias (S3) */
+    CALL_TWO_READS = 1 << 12,   /* index notation over two tensors (S1) */
+    CALL_INDEXED = 1 << 13,     /* index notation (S5) */
+    CALL_NATIVE = 1 << 14       /* a native implementation with arithmetic of its own (S1) */
+};
+
+/* Places in lin_cost.values; place 0 holds 0 and stands for what there is none of. */
+typedef uint32_t call_slot;
+
+typedef struct operand_slots {
+    call_slot bytes, elements, last, before_last; /* extents of the last two axes */
+    uint32_t element_size;                        /* bytes */
+} operand_slots;
+
+typedef struct tensor_slots {
+    call_slot bytes; /* owned */
+    call_slot elements, owner_bytes;
+    uint32_t element_size;
+} tensor_slots;
+
+typedef struct member_slots {
+    call_slot arithmetic, out; /* of a product: extent 0 of its weight */
+} member_slots;
+
+enum { CALL_OPERANDS = 4 };
+
+/* A call but for the sizes: equal ones of all layers are one. Only uint32_t, so compared as bytes. */
+typedef struct call_head {
+    uint32_t row, rate, flags;
+    uint32_t member_count, read_count, write_count;
+    operand_slots operands[CALL_OPERANDS];
+} call_head;
+
+typedef struct call_shape {
+    call_head head;
+    const member_slots *members;
+    const tensor_slots *reads, *writes;
+} call_shape;
+
+typedef struct call_price {
+    lin_call forward, backward;
+    bool has_backward;
+    double model_operations;
+} call_price;
+
+typedef struct call_entry {
+    uint32_t step, shape;
+} call_entry;
+
+typedef struct parameter_slots {
+    call_slot bytes, elements;
+} parameter_slots;
+
+struct lin_cost {
+    lin_allocator allocator;
+    lin_arena arena;
+    lin_cost_settings settings;
+    const lin_graph *graph; /* borrowed */
+    const call_shape *shapes;
+    uint32_t shape_count;
+    const call_entry *entries; /* in step order */
+    uint32_t entry_count;
+    const parameter_slots *parameters; /* owned */
+    uint32_t parameter_count;
+    call_slot tokens;
+    const tensor_slots *results; /* what the graph returns */
+    uint32_t result_count;
+
+    const lin_expr *wanted; /* of the slots from 1 on */
+    uint32_t slot_count;
+    lin_expr_program *program;
+    int64_t *integers, *scratch; /* of a run */
+    double *values;              /* by slot, as last priced */
+    call_price *prices;          /* by shape, as last priced */
+    double result_bytes; /* as last priced, as the next two */
+    double parameter_bytes, parameter_elements;
+};
+
+/* ---- hoist.c: what a step is, before any size is known ---- */
+
+enum { NOT_JOINED = UINT32_MAX };
+
+typedef struct step_marks {
+    const bool *silent;         /* by step: makes no call */
+    const bool *strided;        /* by object */
+    const uint32_t *leader;     /* by step: the first member of its joined product, or NOT_JOINED */
+    const bool *differentiable; /* by step */
+} step_marks;
+
+void lin_cost_mark_steps(const lin_graph *graph, const lin_cost_settings *settings,
+                         lin_arena *arena, step_marks *out);
+/* Whether `native` is `name` up to the first '('. */
+bool lin_cost_is_native(const lin_step *step, const char *name);
+
+/* ---- calls.c, loss_cost.c: prices ---- */
+
+typedef struct pricing {
+    const lin_profile *profile;
+    const double *values; /* by slot */
+    const lin_cost_settings *settings;
+} pricing;
+
+void lin_cost_price_shape(const pricing *p, const call_shape *shape, call_price *out);
+void lin_cost_price_loss(const pricing *p, const call_shape *shape, call_price *out);
+
+static inline bool has_rule(const pricing *p, uint32_t rule)
+{
+    return (p->settings->rules & rule) != 0;
+}
+
+/* Bytes a step reads and writes. */
+typedef struct moved_bytes {
+    double read, written;
+    double largest_result;  /* elements */
+    double smallest_input;  /* elements, of those with any; 0: none */
+} moved_bytes;
+
+moved_bytes lin_cost_bytes(const pricing *p, const call_shape *shape);
+/* stream(bytes, kernels) of tracing.md 15.2. */
+double lin_cost_stream(const pricing *p, double bytes, double kernels);
+double lin_cost_spread(const pricing *p, double bytes);
+
+#endif

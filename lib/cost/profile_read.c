@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A profile's keys (linnet-device(5), tracing.md 15.3). Three layers, later ones win:
+ *
+ *     the profile named by `base`, its rates scaled by the ratios of the two data sheets
+ *     the file's own keys
+ *     what stands in for keys that are still absent: `elementwise` and `decode` are `bandwidth`,
+ *     `link`, `latency` and `reduce` the H100's, …
+ *
+ * A key that the format does not have is refused: in a measured file it is a misspelt rate, and the
+ * fallback for the missing one would be used without a word.
+ */
+
+#include "cost/profile_keys.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "json/json.h"
+#include "zoo/zoo.h"
+
+enum { PROFILE_VERSION = 1, MAX_POINTS = 64, MAX_ENTRIES = 4096, MAX_WIDTH = 1 << 20 };
+static const char kind_word[] = "linnet-device", fallback_name[] = "h100-80gb";
+
+typedef struct profile_reader {
+    const char *source;
+    lin_profile *profile;
+    linnet_error *err;
+} profile_reader;
+
+static linnet_status refuse(profile_reader *r, const char *key, const char *why)
+{
+    return lin_fail_at(r->err, LINNET_ERROR_FORMAT, (lin_place){ .source = r->source }, NULL,
+                       "`%s` %s", key, why);
+}
+
+/* ---- numbers ---- */
+
+/* What a number may be. */
+typedef enum number_rule {
+    POSITIVE, /* a rate */
+    OR_ZERO,  /* a time: 0 is none */
+    OR_ABSENT /* 0 and null are as if the key were absent */
+} number_rule;
+
+static linnet_status read_number(profile_reader *r, const char *key, const lin_json *value,
+                                 number_rule rule, double *out)
+{
+    if (rule == OR_ABSENT && value->kind == LIN_JSON_NULL)
+        return LINNET_OK;
+    if (value->kind != LIN_JSON_INTEGER && value->kind != LIN_JSON_REAL)
+        return refuse(r, key, "must be a number");
+    const double number = value->kind == LIN_JSON_INTEGER ? (double)value->integer : value->real;
+    if (!isfinite(number))
+        return refuse(r, key, "must be finite");
+    if (number < 0)
+        return refuse(r, key, "must not be negative");
+    if (number == 0 && rule == POSITIVE)
+        return refuse(r, key, "must be more than 0");
+    if (number > 0 || rule == OR_ZERO)
+        *out = number;
+    return LINNET_OK;
+}
+
+typedef struct number_key {
+    const char *key;
+    number_rule rule;
+    size_t offset; /* of the double */
+} number_key;
+
+#define KEY(name, rule) { #name, rule, offsetof(lin_profile, name) }
+static const number_key number_keys[] = {
+    KEY(bandwidth, POSITIVE), KEY(elementwise, POSITIVE), KEY(broadcast, POSITIVE),
+    KEY(skinny, POSITIVE),    KEY(decode, POSITIVE),      KEY(link, OR_ABSENT),
+    KEY(latency, OR_ABSENT),  KEY(reduce, OR_ABSENT),     KEY(kernel, OR_ZERO),
+    KEY(strided_kernel, OR_ZERO), KEY(dispatch, OR_ZERO),
+};
+#undef KEY
+
+#define KEY(name) { #name, POSITIVE, offsetof(lin_sheet, name) }
+static const number_key sheet_keys[] = {
+    KEY(bf16), KEY(f16), KEY(tf32), KEY(f32), KEY(fp8), KEY(fp4), KEY(bandwidth), KEY(link),
+};
+#undef KEY
+
+static const char *const rate_names[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
+static const char *const host_names[LIN_HOST_COUNT] = {
+#define X(id, spelling) spelling,
+    LIN_HOST_KINDS(X)
+#undef X
+};
+
+static int32_t find_word(const char *const *words, uint32_t count, const char *word)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+static linnet_status fail_key(profile_reader *r, const char *inside, const char *key,
+                              const char *const *words, uint32_t count)
+{
+    const char *nearest = lin_nearest(key, words, count);
+    const char *place = inside != NULL ? inside : "a profile";
+    const lin_place at = { .source = r->source };
+    if (nearest != NULL)
+        return lin_fail_at(r->err, LINNET_ERROR_FORMAT, at, NULL,
+                           "`%s` is no key of %s; did you mean `%s`?", key, place, nearest);
+    return lin_fail_at(r->err, LINNET_ERROR_FORMAT, at, NULL, "`%s` is no key of %s", key, place);
+}
+
+/* "flops.bf16", for messages. */
+static const char *join_keys(profile_reader *r, const char *outer, const char *inner)
+{
+    return lin_arena_format(&r->profile->arena, "%s.%s", outer, inner);
+}
+
+/* An object of numbers whose keys are `words`; each goes to out[i] times `unit`. */
+static linnet_status read_numbers(profile_reader *r, const char *key, const lin_json *object,
+                                  const char *const *words, uint32_t count, number_rule rule,
+                                  double *out)
+{
+    if (object->kind != LIN_JSON_OBJECT)
+        return refuse(r, key, "must be an object");
+    for (uint32_t i = 0; i < object->count; i++) {
+        const int32_t at = find_word(words, count, object->keys[i]);
+        if (at < 0)
+            return fail_key(r, lin_arena_format(&r->profile->arena, "`%s`", key), object->keys[i],
+                            words, count);
+        const linnet_status status = read_number(r, join_keys(r, key, object->keys[i]),
+                                                 &object->items[i], rule, &out[at]);
+        if (status != LINNET_OK)
+            return status;
+    }
+    return LINNET_OK;
+}
+
+/* ---- grids of products ---- */
+
+typedef struct axis {
+    double points[MAX_POINTS];
+    uint32_t count;
+} axis;
+
+static bool add_point(axis *a, double value)
+{
+    uint32_t at = 0;
+    while (at < a->count && a->points[at] < value)
+        at++;
+    if (at < a->count && !(a->points[at] > value))
+        return true;
+    if (a->count == MAX_POINTS)
+        return false;
+    memmove(&a->points[at + 1], &a->points[at], (a->count - at) * sizeof(a->points[0]));
+    a->points[at] = value;
+    a->count++;
+    return true;
+}
+
+static uint32_t index_of(const axis *a, double value)
+{
+    uint32_t at = 0;
+    while (a->points[at] < value)
+        at++;
+    return at;
+}
+
+static linnet_status read_triples(profile_reader *r, const char *key, const lin_json *list,
+                                  double (*out)[3])
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        const lin_json *triple = &list->items[i];
+        if (triple->kind != LIN_JSON_ARRAY || triple->count != 3)
+            return refuse(r, key, "must hold [out, in, rate]");
+        for (uint32_t k = 0; k < 3; k++) {
+            const linnet_status status =
+                read_number(r, key, &triple->items[k], POSITIVE, &out[i][k]);
+            if (status != LINNET_OK)
+                return status;
+        }
+    }
+    return LINNET_OK;
+}
+
+static const double *copy_axis(lin_arena *arena, const axis *a)
+{
+    double *copy = LIN_NEW_ARRAY(arena, double, a->count);
+    memcpy(copy, a->points, a->count * sizeof(*copy));
+    return copy;
+}
+
+static linnet_status read_grid(profile_reader *r, const char *key, const lin_json *list,
+                               lin_rate_grid *out)
+{
+    lin_arena *arena = &r->profile->arena;
+    if (list->kind != LIN_JSON_ARRAY || list->count == 0 || list->count > MAX_ENTRIES)
+        return refuse(r, key, "must be a list of [out, in, rate]");
+    double(*triples)[3] = lin_arena_array(arena, list->count, sizeof(*triples));
+    linnet_status status = read_triples(r, key, list, triples);
+    if (status != LINNET_OK)
+        return status;
+
+    axis *axes = LIN_NEW_ARRAY(arena, axis, 2);
+    for (uint32_t i = 0; i < list->count; i++)
+        if (!add_point(&axes[0], triples[i][0]) || !add_point(&axes[1], triples[i][1]))
+            return refuse(r, key, "has more than 64 sizes on an axis");
+    double *rates = LIN_NEW_ARRAY(arena, double, axes[0].count * axes[1].count);
+    for (uint32_t i = 0; i < list->count; i++) {
+        double *rate = &rates[index_of(&axes[0], triples[i][0]) * axes[1].count +
+                              index_of(&axes[1], triples[i][1])];
+        if (*rate > 0)
+            return refuse(r, key, "gives one size twice");
+        *rate = triples[i][2];
+    }
+    *out = (lin_rate_grid){ copy_axis(arena, &axes[0]), copy_axis(arena, &axes[1]), rates,
+                            axes[0].count, axes[1].count };
+    return LINNET_OK;
+}
+
+static linnet_status read_products(profile_reader *r, const lin_json *object)
+{
+    if (object->kind != LIN_JSON_OBJECT)
+        return refuse(r, "products", "must be an object");
+    for (uint32_t i = 0; i < object->count; i++) {
+        const int32_t at = find_word(rate_names, LIN_RATE_COUNT, object->keys[i]);
+        if (at < 0)
+            return fail_key(r, "`products`", object->keys[i], rate_names, LIN_RATE_COUNT);
+        const linnet_status status = read_grid(r, join_keys(r, "products", object->keys[i]),
+                                               &object->items[i], &r->profile->products[at]);
+        if (status != LINNET_OK)
+            return status;
+    }
+    return LINNET_OK;
+}
+
+/* ---- attention ---- */
+
+static const char *const attention_names[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
+                                                                  "masked", "masked_backward" };
+
+/* KIND, KIND/WIDTH or KIND/WIDTH/f32 */
+static bool read_attention_key(const char *key, lin_attention_rate *out)
+{
+    const size_t length = strcspn(key, "/");
+    int32_t kind = -1;
+    for (int32_t i = 0; i < LIN_ATTENTION_COUNT; i++)
+        if (strlen(attention_names[i]) == length && memcmp(attention_names[i], key, length) == 0)
+            kind = i;
+    if (kind < 0)
+        return false;
+    *out = (lin_attention_rate){ .kind = (lin_attention_kind)kind };
+    if (key[length] == '\0')
+        return true;
+    const char *width = key + length + 1;
+    const size_t digits = strcspn(width, "/");
+    out->is_f32 = width[digits] == '/';
+    return lin_parse_i64(width, digits, &out->width) && out->width >= 1 &&
+           out->width <= MAX_WIDTH && (!out->is_f32 || strcmp(width + digits, "/f32") == 0);
+}
+
+static linnet_status read_attention(profile_reader *r, const lin_json *object)
+{
+    if (object->kind != LIN_JSON_OBJECT)
+        return refuse(r, "attention", "must be an object");
+    lin_attention_rate *rates = LIN_NEW_ARRAY(&r->profile->arena, lin_attention_rate, object->count);
+    for (uint32_t i = 0; i < object->count; i++) {
+        const char *key = join_keys(r, "attention", object->keys[i]);
+        if (!read_attention_key(object->keys[i], &rates[i]))
+            return refuse(r, key, "is not of the form KIND, KIND/WIDTH or KIND/WIDTH/f32");
+        const linnet_status status =
+            read_number(r, key, &object->items[i], POSITIVE, &rates[i].rate);
+        if (status != LINNET_OK)
+            return status;
+    }
+    r->profile->attention = rates;
+    r->profile->attention_count = object->count;
+    return LINNET_OK;
+}
+
+/* ---- scaling another profile (tracing.md 15.3) ---- */
+
+/* Half-precision peak of a sheet: V100 and T4 have f16 and no bf16. */
+static double half_of(const lin_sheet *sheet)
+{
+    return sheet->bf16 > 0 ? sheet->bf16 : sheet->f16;
+}
+
+static lin_rate_grid scale_grid(lin_arena *arena, const lin_rate_grid *grid, double ratio)
+{
+    const uint32_t count = grid->out_count * grid->in_count;
+    double *out = LIN_NEW_ARRAY(arena, double, grid->out_count);
+    double *in = LIN_NEW_ARRAY(arena, double, grid->in_count);
+    double *rates = LIN_NEW_ARRAY(arena, double, count);
+    if (count == 0)
+        return (lin_rate_grid){ 0 };
+    memcpy(out, grid->out, grid->out_count * sizeof(*out));
+    memcpy(in, grid->in, grid->in_count * sizeof(*in));
+    for (uint32_t i = 0; i < count; i++)
+        rates[i] = grid->rates[i] * ratio;
+    return (lin_rate_grid){ out, in, rates, grid->out_count, grid->in_count };
+}
+
+static void scale_products(lin_profile *profile, const lin_profile *base, double half, double full)
+{
+    const lin_sheet *sheet = &profile->sheet;
+    const lin_rate_dtype halves = sheet->bf16 > 0 ? LIN_RATE_BF16 : LIN_RATE_F16;
+    profile->flops[LIN_RATE_BF16] = sheet->bf16 > 0 ? base->flops[LIN_RATE_BF16] * half : 0;
+    profile->flops[LIN_RATE_F16] = base->flops[LIN_RATE_F16] * half;
+    profile->flops[LIN_RATE_F32] = base->flops[LIN_RATE_F32] * full;
+    profile->products[halves] =
+        scale_grid(&profile->arena, &base->products[LIN_RATE_BF16], half);
+    profile->products[LIN_RATE_F32] =
+        scale_grid(&profile->arena, &base->products[LIN_RATE_F32], full);
+}
+
+static void scale_rates(lin_profile *profile, const lin_profile *base)
+{
+    const double half = half_of(&profile->sheet) / half_of(&base->sheet);
+    const double full = profile->sheet.f32 / base->sheet.f32;
+    const double bytes = profile->sheet.bandwidth / base->sheet.bandwidth;
+    scale_products(profile, base, half, full);
+    profile->bandwidth = base->bandwidth * bytes;
+    profile->elementwise = base->elementwise * bytes;
+    profile->broadcast = base->broadcast * bytes;
+    profile->skinny = base->skinny * bytes;
+    profile->decode = base->decode * bytes;
+    if (profile->sheet.link > 0)
+        profile->link = base->link * (profile->sheet.link / base->sheet.link);
+
+    lin_attention_rate *rates =
+        LIN_NEW_ARRAY(&profile->arena, lin_attention_rate, base->attention_count);
+    for (uint32_t i = 0; i < base->attention_count; i++) {
+        rates[i] = base->attention[i];
+        rates[i].rate *= rates[i].is_f32 ? full : half;
+    }
+    profile->attention = rates;
+    profile->attention_count = base->attention_count;
+}
+
+static void copy_times(lin_profile *profile, const lin_profile *base)
+{
+    profile->latency = base->latency;
+    profile->reduce = base->reduce;
+    profile->kernel = base->kernel;
+    profile->strided_kernel = base->strided_kernel;
+    profile->dispatch = base->dispatch;
+    memcpy(profile->host, base->host, sizeof(profile->host));
+}
+
+static linnet_status open_builtin(profile_reader *r, const char *name, lin_profile **out)
+{
+    return lin_profile_open(name, LIN_JSON_MAX_BYTES, &r->profile->allocator, out, r->err);
+}
+
+/* A base has figures of its own: no chain is followed, so no circle can be. */
+static linnet_status find_base(profile_reader *r, const char *name, lin_profile **out)
+{
+    static const char why[] = "must be a built-in profile with measured figures, like `h100-80gb`";
+    lin_profile *base = NULL;
+    if (strcmp(name, fallback_name) != 0)
+        return refuse(r, "base", why);
+    const linnet_status status = open_builtin(r, name, &base);
+    if (status == LINNET_OK)
+        *out = base;
+    return status;
+}
+
+/* False: out of memory. The arena's own target would leave `base` behind. */
+static bool take_base(lin_profile *profile, const lin_profile *base)
+{
+    jmp_buf *const outer = profile->arena.on_failure;
+    jmp_buf inner;
+    if (setjmp(inner) != 0) {
+        profile->arena.on_failure = outer;
+        return false;
+    }
+    profile->arena.on_failure = &inner;
+    scale_rates(profile, base);
+    copy_times(profile, base);
+    profile->base = lin_arena_text(&profile->arena, base->name, strlen(base->name));
+    profile->arena.on_failure = outer;
+    return true;
+}
+
+static linnet_status use_base(profile_reader *r, const lin_json *value)
+{
+    lin_profile *profile = r->profile, *base = NULL;
+    if (value->kind != LIN_JSON_STRING)
+        return refuse(r, "base", "must be a string");
+    if (half_of(&profile->sheet) <= 0)
+        return refuse(r, "sheet.bf16", "is missing, and `base` is scaled by it");
+    if (profile->sheet.f32 <= 0)
+        return refuse(r, "sheet.f32", "is missing, and `base` is scaled by it");
+    if (profile->sheet.bandwidth <= 0)
+        return refuse(r, "sheet.bandwidth", "is missing, and `base` is scaled by it");
+    linnet_status status = find_base(r, value->text, &base);
+    if (status == LINNET_OK && !take_base(profile, base))
+        status = lin_fail_memory(r->err);
+    lin_profile_free(base);
+    return status;
+}
+
+/* ---- the document ---- */
+
+static const char *const document_keys[] = {
+    "version",   "kind",       "name",           "title",   "source",    "base",   "memory",
+    "driver_memory", "sheet",  "flops",          "bandwidth", "elementwise", "broadcast", "skinny",
+    "decode",    "link",       "latency",        "reduce",  "kernel",    "strided_kernel",
+    "dispatch",  "host",       "products",       "attention",
+};
+
+static linnet_status check_document(profile_reader *r, const lin_json *document)
+{
+    if (document->kind != LIN_JSON_OBJECT)
+        return lin_fail_at(r->err, LINNET_ERROR_FORMAT, (lin_place){ .source = r->source }, NULL,
+                           "a profile is an object, not %s", lin_json_kind_name(document->kind));
+    const lin_json *kind = lin_json_get(document, "kind");
+    if (kind == NULL || kind->kind != LIN_JSON_STRING || strcmp(kind->text, kind_word) != 0)
+        return refuse(r, "kind", "must be \"linnet-device\"");
+    const lin_json *version = lin_json_get(document, "version");
+    if (version == NULL || version->kind != LIN_JSON_INTEGER ||
+        version->integer != PROFILE_VERSION)
+        return refuse(r, "version", "must be 1, the version this program reads");
+    for (uint32_t i = 0; i < document->count; i++)
+        if (find_word(document_keys, ARRAY_LEN(document_keys), document->keys[i]) < 0)
+            return fail_key(r, NULL, document->keys[i], document_keys, ARRAY_LEN(document_keys));
+    return LINNET_OK;
+}
+
+static linnet_status read_text(profile_reader *r, const lin_json *document, const char *key,
+                               bool required, const char **out)
+{
+    const lin_json *value = lin_json_get(document, key);
+    *out = "";
+    if (value == NULL)
+        return required ? refuse(r, key, "is missing") : LINNET_OK;
+    if (value->kind != LIN_JSON_STRING || value->length == 0)
+        return refuse(r, key, "must be a text");
+    *out = lin_arena_text(&r->profile->arena, value->text, value->length);
+    return LINNET_OK;
+}
+
+static linnet_status read_bytes(profile_reader *r, const lin_json *document, const char *key,
+                                bool required, int64_t *out)
+{
+    const lin_json *value = lin_json_get(document, key);
+    if (value == NULL)
+        return required ? refuse(r, key, "is missing") : LINNET_OK;
+    if (value->kind != LIN_JSON_INTEGER || value->integer < 1)
+        return refuse(r, key, "must be a whole number of bytes, at least 1");
+    *out = value->integer;
+    return LINNET_OK;
+}
+
+static linnet_status read_sheet(profile_reader *r, const lin_json *document)
+{
+    const lin_json *sheet = lin_json_get(document, "sheet");
+    const char *words[ARRAY_LEN(sheet_keys)];
+    double numbers[ARRAY_LEN(sheet_keys)] = { 0 };
+    if (sheet == NULL)
+        return LINNET_OK;
+    for (uint32_t i = 0; i < ARRAY_LEN(sheet_keys); i++)
+        words[i] = sheet_keys[i].key;
+    const linnet_status status =
+        read_numbers(r, "sheet", sheet, words, ARRAY_LEN(sheet_keys), POSITIVE, numbers);
+    for (uint32_t i = 0; i < ARRAY_LEN(sheet_keys); i++)
+        memcpy((char *)&r->profile->sheet + sheet_keys[i].offset, &numbers[i], sizeof(double));
+    return status;
+}
+
+static linnet_status read_own_numbers(profile_reader *r, const lin_json *document)
+{
+    for (uint32_t i = 0; i < ARRAY_LEN(number_keys); i++) {
+        const lin_json *value = lin_json_get(document, number_keys[i].key);
+        double *out = (double *)(void *)((char *)r->profile + number_keys[i].offset);
+        const linnet_status status =
+            value == NULL ? LINNET_OK
+                          : read_number(r, number_keys[i].key, value, number_keys[i].rule, out);
+        if (status != LINNET_OK)
+            return status;
+    }
+    return LINNET_OK;
+}
+
+/* The times of host kinds that no file gives are `dispatch`, which may stand after them. */
+static linnet_status read_host(profile_reader *r, const lin_json *document, bool has_base)
+{
+    const lin_json *host = lin_json_get(document, "host");
+    for (uint32_t i = 0; i < LIN_HOST_COUNT && !has_base; i++)
+        r->profile->host[i] = r->profile->dispatch;
+    return host == NULL ? LINNET_OK
+                        : read_numbers(r, "host", host, host_names, LIN_HOST_COUNT, OR_ZERO,
+                                       r->profile->host);
+}
+
+static linnet_status read_rates(profile_reader *r, const lin_json *document)
+{
+    const lin_json *flops = lin_json_get(document, "flops");
+    const lin_json *products = lin_json_get(document, "products");
+    const lin_json *attention = lin_json_get(document, "attention");
+    linnet_status status = LINNET_OK;
+    if (flops != NULL)
+        status = read_numbers(r, "flops", flops, rate_names, LIN_RATE_COUNT, POSITIVE,
+                              r->profile->flops);
+    if (status == LINNET_OK && products != NULL)
+        status = read_products(r, products);
+    if (status == LINNET_OK && attention != NULL)
+        status = read_attention(r, attention);
+    if (status == LINNET_OK && r->profile->flops[LIN_RATE_F32] <= 0)
+        status = refuse(r, flops == NULL ? "flops" : "flops.f32", "is missing");
+    if (status == LINNET_OK && r->profile->bandwidth <= 0)
+        status = refuse(r, "bandwidth", "is missing");
+    return status;
+}
+
+/* ---- what stands in for absent keys ---- */
+
+static void fall_back(double *value, double otherwise)
+{
+    if (*value <= 0)
+        *value = otherwise;
+}
+
+static linnet_status fill_absent(profile_reader *r)
+{
+    lin_profile *p = r->profile;
+    fall_back(&p->elementwise, p->bandwidth);
+    fall_back(&p->decode, p->bandwidth);
+    fall_back(&p->broadcast, p->elementwise);
+    fall_back(&p->skinny, p->bandwidth);
+    fall_back(&p->strided_kernel, p->kernel);
+    if (p->link > 0 && p->latency > 0 && p->reduce > 0)
+        return LINNET_OK;
+    if (strcmp(p->name, fallback_name) == 0)
+        return refuse(r, p->link <= 0 ? "link" : p->latency <= 0 ? "latency" : "reduce",
+                      "is missing, and other profiles fall back to it");
+    lin_profile *base = NULL;
+    const linnet_status status = open_builtin(r, fallback_name, &base);
+    if (status != LINNET_OK)
+        return status;
+    fall_back(&p->link, base->link);
+    fall_back(&p->latency, base->latency);
+    fall_back(&p->reduce, base->reduce);
+    lin_profile_free(base);
+    return LINNET_OK;
+}
+
+linnet_status lin_profile_read(const char *source_name, const char *text, uint64_t length,
+                               lin_profile *profile, linnet_error *err)
+{
+    profile_reader reader = { source_name, profile, err }, *r = &reader;
+    const lin_json *document;
+    linnet_status status =
+        lin_json_read(source_name, text, length, false, &profile->arena, &document, err);
+    if (status != LINNET_OK || (status = check_document(r, document)) != LINNET_OK ||
+        (status = read_text(r, document, "name", true, &profile->name)) != LINNET_OK ||
+        (status = read_text(r, document, "title", false, &profile->title)) != LINNET_OK ||
+        (status = read_text(r, document, "source", false, &profile->source)) != LINNET_OK ||
+        (status = read_bytes(r, document, "memory", true, &profile->memory_bytes)) != LINNET_OK ||
+        (status = read_bytes(r, document, "driver_memory", false, &profile->driver_bytes)) !=
+            LINNET_OK ||
+        (status = read_sheet(r, document)) != LINNET_OK)
+        return status;
+    const lin_json *base = lin_json_get(document, "base");
+    if ((base != NULL && (status = use_base(r, base)) != LINNET_OK) ||
+        (status = read_own_numbers(r, document)) != LINNET_OK ||
+        (status = read_host(r, document, base != NULL)) != LINNET_OK ||
+        (status = read_rates(r, document)) != LINNET_OK)
+        return status;
+    return fill_absent(r);
+}

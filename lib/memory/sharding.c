@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A training step whose weights are sharded (tracing.md 11.4). Each process stores a part of every
+ * tensor; a weight is whole only while it is used:
+ *
+ *     group       the parameters of one element of an array of blocks, or all others ("loose")
+ *     forward     gathered from the first to the last step that reads the group
+ *     backward    gathered again, recomputation included
+ *     loose       gathered for the whole step
+ *
+ *     zero     optimizer states   gradients   weights      split over the shards
+ *     1        part               whole       whole
+ *     2        part               part        whole
+ *     3        part               part        part
+ *
+ * Parts of 3 are in the dtype that is updated, f32 unless another is given, and there are no
+ * masters beside them; 1 and 2 keep the model's weights and hold parts of masters. Cost: linear in
+ * what the steps read.
+ */
+
+#include "memory/training.h"
+
+#include <string.h>
+
+bool lin_training_shards(const lin_memory *memory)
+{
+    return memory->training != NULL && memory->parallel.shards > 1;
+}
+
+static bool is_split(const lin_memory *memory, int32_t from)
+{
+    return lin_training_shards(memory) && memory->parallel.zero >= from;
+}
+
+bool lin_training_shards_gradients(const lin_memory *memory)
+{
+    return is_split(memory, 2);
+}
+
+bool lin_training_shards_weights(const lin_memory *memory)
+{
+    return is_split(memory, 3);
+}
+
+lin_expr lin_training_part(const lin_memory *memory, lin_expr whole)
+{
+    lin_expr_table *exprs = memory->traced.graph->exprs;
+    return lin_training_shards(memory)
+               ? lin_expr_ceildiv(exprs, whole, lin_expr_int(exprs, memory->parallel.shards))
+               : whole;
+}
+
+lin_expr lin_memory_stored_bytes(const lin_memory *memory, uint32_t index)
+{
+    const lin_object *object = &memory->traced.graph->objects.items[index];
+    lin_expr_table *exprs = memory->traced.graph->exprs;
+    if (object->category != LIN_CATEGORY_PARAMETERS || !lin_training_shards_weights(memory))
+        return object->bytes;
+    if (!memory->training->trained[index])
+        return lin_training_part(memory, object->bytes);
+    const int64_t size = lin_dtype_bytes(lin_training_updated_dtype(memory->training, object));
+    return lin_expr_mul(exprs, lin_training_part(memory, object->elements),
+                        lin_expr_int(exprs, size));
+}
+
+/* ---- what fits together ---- */
+
+linnet_status lin_training_check_shards(const lin_memory *memory, linnet_error *err)
+{
+    static const char *const whole[] = { "adafactor", "muon" };
+    const char *optimizer = lin_optimizer_label(memory->training->optimizer);
+    if (!lin_training_shards(memory))
+        return LINNET_OK;
+    for (size_t i = 0; i < ARRAY_LEN(whole); i++)
+        if (strcmp(whole[i], optimizer) == 0)
+            return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
+                            "`%s` over shards is not modelled: it works on whole matrices",
+                            optimizer);
+    return LINNET_OK;
+}
+
+/* ---- groups ---- */
+
+typedef struct weight_group {
+    const char *path; /* of the array's element; not NUL-terminated */
+    uint64_t length;
+    lin_expr bytes;
+    int32_t first, last;   /* steps that read it; first LIN_NEVER: none */
+    int32_t begin, finish; /* moments of its backward and recomputation, inclusive */
+} weight_group;
+
+typedef struct gather_pass {
+    lin_memory *memory;
+    lin_interval_list *intervals;
+    LIN_LIST(weight_group) groups;
+    uint32_t *group_of; /* by owner */
+    lin_expr loose;
+    linnet_error *err;
+} gather_pass;
+
+#define LOOSE UINT32_MAX
+
+/* Length of "layers.3" in "layers.3.mlp.up.weight"; 0 outside arrays. */
+static uint64_t element_length(const char *path)
+{
+    for (const char *at = strchr(path, '.'); at != NULL; at = strchr(at + 1, '.')) {
+        const uint64_t digits = strspn(at + 1, "0123456789");
+        if (digits > 0 && (at[1 + digits] == '.' || at[1 + digits] == '\0'))
+            return (uint64_t)(at - path) + 1 + digits;
+    }
+    return 0;
+}
+
+/* Parameters come array by array, so the group is most often among the last ones. */
+static uint32_t find_group(gather_pass *p, const char *path, uint64_t length)
+{
+    for (uint32_t i = 0; i < p->groups.count; i++) {
+        const weight_group *group = &p->groups.items[i];
+        if (group->length == length && memcmp(group->path, path, length) == 0)
+            return i;
+    }
+    const weight_group fresh = { .path = path,
+                                 .length = length,
+                                 .bytes = lin_expr_int(p->memory->traced.graph->exprs, 0),
+                                 .first = LIN_NEVER,
+                                 .last = -1,
+                                 .begin = LIN_NEVER,
+                                 .finish = -1 };
+    LIN_PUSH(&p->memory->scratch, &p->groups, fresh);
+    return p->groups.count - 1;
+}
+
+static void list_groups(gather_pass *p)
+{
+    const lin_graph *graph = p->memory->traced.graph;
+    for (uint32_t i = 0; i < graph->objects.count; i++) {
+        const lin_object *object = &graph->objects.items[i];
+        p->group_of[i] = LOOSE;
+        if (object->owner != i || object->category != LIN_CATEGORY_PARAMETERS ||
+            object->path == NULL)
+            continue;
+        const uint64_t length = element_length(object->path);
+        if (length == 0) {
+            p->loose = lin_expr_add(graph->exprs, p->loose, object->bytes);
+            continue;
+        }
+        p->group_of[i] = find_group(p, object->path, length);
+        weight_group *group = &p->groups.items[p->group_of[i]];
+        group->bytes = lin_expr_add(graph->exprs, group->bytes, object->bytes);
+    }
+}
+
+static void lower(int32_t *out, int32_t value)
+{
+    if (value < *out)
+        *out = value;
+}
+
+static void raise_to(int32_t *out, int32_t value)
+{
+    if (value > *out)
+        *out = value;
+}
+
+static void note_reads(gather_pass *p, int32_t step, const uint32_t *objects, uint32_t count)
+{
+    const lin_moments *schedule = &p->memory->training->schedule;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t owner = p->memory->traced.graph->objects.items[objects[i]].owner;
+        if (p->group_of[owner] == LOOSE)
+            continue;
+        weight_group *group = &p->groups.items[p->group_of[owner]];
+        lower(&group->first, step);
+        raise_to(&group->last, step);
+        lower(&group->begin, schedule->back[step]);
+        lower(&group->begin, schedule->redo[step]);
+        raise_to(&group->finish, schedule->back[step]);
+    }
+}
+
+/* ---- spans ---- */
+
+static linnet_status add_span(gather_pass *p, lin_expr bytes, int32_t first, int32_t end)
+{
+    if (bytes == LIN_EXPR_INVALID)
+        return lin_fail(p->err, LINNET_ERROR_OVERFLOW,
+                        "the gathered parameters need more than 2^63 - 1 bytes");
+    if (end <= first)
+        return LINNET_OK;
+    LIN_PUSH(&p->memory->scratch, p->intervals,
+             ((lin_interval){ .first = first,
+                              .end = end,
+                              .bytes = bytes,
+                              .category = LIN_CATEGORY_COMMUNICATION,
+                              .confidence = LIN_BACKEND_MODELED,
+                              .object = UINT32_MAX,
+                              .is_workspace = true,
+                              .reason = LIN_REASON_GATHERED,
+                              .step = LIN_NO_STEP }));
+    return LINNET_OK;
+}
+
+/* What comes to the part of its own when the tensor is spread over `parts` processes. */
+static lin_expr beside_part(const gather_pass *p, lin_expr bytes, int64_t parts)
+{
+    lin_expr_table *exprs = p->memory->traced.graph->exprs;
+    const lin_expr held = lin_expr_ceildiv(exprs, bytes, lin_expr_int(exprs, parts));
+    return lin_expr_sub(exprs, held, lin_training_part(p->memory, bytes));
+}
+
+static linnet_status add_group(gather_pass *p, uint32_t index, const uint32_t *order,
+                               uint32_t count)
+{
+    const lin_parallel *parallel = &p->memory->parallel;
+    const uint32_t ahead =
+        parallel->prefetch < (int64_t)count ? (uint32_t)parallel->prefetch : count;
+    const weight_group *group = &p->groups.items[order[index]];
+    const weight_group *before = &p->groups.items[order[index > ahead ? index - ahead : 0]];
+    const weight_group *after =
+        &p->groups.items[order[index + ahead < count ? index + ahead : count - 1]];
+    const lin_expr whole = beside_part(p, group->bytes, 1);
+    if (parallel->reshard == LIN_RESHARD_NEVER)
+        return add_span(p, whole, before->first, group->finish + 1);
+    linnet_status status = add_span(p, whole, before->first, group->last + 1);
+    if (status == LINNET_OK)
+        status = add_span(p, whole, after->begin, group->finish + 1);
+    if (status == LINNET_OK && parallel->reshard > 0)
+        status = add_span(p, beside_part(p, group->bytes, parallel->reshard), group->last + 1,
+                          after->begin);
+    return status;
+}
+
+/* Groups that are read, by their first step. */
+static uint32_t *sort_groups(gather_pass *p, uint32_t *out_count)
+{
+    uint32_t *order = LIN_NEW_ARRAY(&p->memory->scratch, uint32_t, p->groups.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->groups.count; i++) {
+        if (p->groups.items[i].first == LIN_NEVER)
+            continue;
+        uint32_t at = count++;
+        for (; at > 0 && p->groups.items[order[at - 1]].first > p->groups.items[i].first; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    *out_count = count;
+    return order;
+}
+
+linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *intervals,
+                                        linnet_error *err)
+{
+    const lin_graph *graph = memory->traced.graph;
+    gather_pass p = { .memory = memory, .intervals = intervals, .err = err };
+    uint32_t count;
+    if (!lin_training_shards_weights(memory))
+        return LINNET_OK;
+    p.loose = lin_expr_int(graph->exprs, 0);
+    p.group_of = LIN_NEW_ARRAY(&memory->scratch, uint32_t, graph->objects.count);
+    list_groups(&p);
+    for (uint32_t k = 0; k < graph->steps.count; k++) {
+        const lin_step *step = &graph->steps.items[k];
+        note_reads(&p, (int32_t)k, step->inputs, step->input_count);
+        note_reads(&p, (int32_t)k, step->region_reads, step->region_read_count);
+    }
+    const uint32_t *order = sort_groups(&p, &count);
+    linnet_status status =
+        add_span(&p, beside_part(&p, p.loose, 1), 0, memory->training->schedule.length);
+    for (uint32_t i = 0; i < count && status == LINNET_OK; i++)
+        status = add_group(&p, i, order, count);
+    return status;
+}

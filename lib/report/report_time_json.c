@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+
+/* A step's time as one JSON document; `throughput` has the keys of cli-report.md 3.2. */
+
+#include "report/report.h"
+
+#include "json/json.h"
+
+enum { TIME_REPORT_VERSION = 1 };
+
+static void pair_text(lin_writer *w, const char *key, const char *text)
+{
+    lin_write_key(w, key);
+    lin_write_string(w, text);
+}
+
+static void pair_double(lin_writer *w, const char *key, double value)
+{
+    lin_write_key(w, key);
+    lin_write_double(w, value);
+}
+
+static void pair_integer(lin_writer *w, const char *key, int64_t value)
+{
+    lin_write_key(w, key);
+    if (value < 0)
+        lin_write_null(w);
+    else
+        lin_write_i64(w, value);
+}
+
+static void write_configuration(lin_writer *w, const lin_timing *t)
+{
+    lin_write_key(w, "configuration");
+    lin_write_object(w);
+    pair_text(w, "model", t->model);
+    pair_text(w, "entry", t->entry);
+    pair_text(w, "numerics", t->numerics);
+    pair_text(w, "dtype", t->dtype);
+    pair_integer(w, "batch", t->role_value[LIN_ROLE_BATCH]);
+    pair_integer(w, "context", t->role_value[LIN_ROLE_CONTEXT]);
+    pair_integer(w, "cache", t->role_value[LIN_ROLE_CACHE]);
+    lin_write_key(w, "training");
+    lin_write_bool(w, t->training);
+    pair_text(w, "optimizer", t->optimizer);
+    pair_text(w, "checkpoint", t->checkpoint);
+    lin_write_object_end(w);
+}
+
+static void write_throughput(lin_writer *w, const lin_step_time *time)
+{
+    lin_write_key(w, "throughput");
+    lin_write_object(w);
+    pair_double(w, "tokens", time->tokens);
+    pair_double(w, "seconds", time->seconds);
+    pair_double(w, "tokens_per_second", time->tokens_per_second);
+    pair_double(w, "compute_seconds", time->spent[LIN_SPENT_COMPUTE]);
+    pair_double(w, "memory_seconds", time->spent[LIN_SPENT_MEMORY]);
+    pair_double(w, "communication_seconds", time->spent[LIN_SPENT_COMMUNICATION]);
+    pair_double(w, "host_seconds", time->host);
+    pair_double(w, "bubble", time->bubble);
+    pair_text(w, "limit", lin_limit_name(time->limit));
+    lin_write_object_end(w);
+}
+
+static void write_part(lin_writer *w, const lin_timing *t)
+{
+    lin_write_key(w, "part");
+    lin_write_object(w);
+    pair_double(w, "host_clock_seconds", t->part.host);
+    pair_double(w, "optimizer_seconds", t->part.optimizer);
+    pair_integer(w, "steps", t->part.steps);
+    pair_integer(w, "forward_calls", t->part.forward_calls);
+    pair_integer(w, "backward_calls", t->part.backward_calls);
+    pair_double(w, "recomputed", t->recompute);
+    lin_write_object_end(w);
+}
+
+static void write_utilisation(lin_writer *w, const lin_timing *t)
+{
+    const double possible = t->time.seconds * t->peak;
+    lin_write_key(w, "utilisation");
+    lin_write_object(w);
+    pair_text(w, "formula", "operations / (seconds * peak)");
+    pair_double(w, "model", possible > 0 ? t->model_operations / possible : 0);
+    pair_double(w, "hardware", possible > 0 ? t->hardware_operations / possible : 0);
+    pair_double(w, "model_operations", t->model_operations);
+    pair_double(w, "hardware_operations", t->hardware_operations);
+    pair_double(w, "peak", t->peak);
+    pair_text(w, "peak_source", t->peak_source);
+    lin_write_object_end(w);
+}
+
+static void write_memory(lin_writer *w, const lin_timing *t)
+{
+    lin_write_key(w, "memory");
+    lin_write_object(w);
+    pair_integer(w, "expected_peak", t->expected_peak);
+    pair_integer(w, "device", t->budget);
+    lin_write_key(w, "fits");
+    lin_write_bool(w, t->expected_peak <= t->budget);
+    lin_write_object_end(w);
+}
+
+static void write_costliest(lin_writer *w, const lin_timing *t)
+{
+    static const char *const classes[LIN_SPENT_COUNT] = { "compute", "memory", "communication" };
+    lin_write_key(w, "costliest");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < t->costliest_count; i++) {
+        const lin_costly *c = &t->costliest[i];
+        lin_write_object(w);
+        pair_text(w, "operation", c->label);
+        pair_text(w, "scope", c->scope);
+        pair_integer(w, "calls", c->calls);
+        pair_double(w, "seconds", c->seconds);
+        pair_double(w, "host_seconds", c->host);
+        pair_text(w, "class", classes[c->spent]);
+        lin_write_object_end(w);
+    }
+    lin_write_array_end(w);
+}
+
+static void write_rules(lin_writer *w, const lin_timing *t)
+{
+    const uint32_t bits = lin_time_model_rules(t->time_model);
+    lin_write_key(w, "rules");
+    lin_write_array(w);
+    for (uint32_t i = 0; i < LIN_RULE_COUNT; i++)
+        if (bits & (1u << i))
+            lin_write_string(w, lin_time_rule_at(i)->name);
+    lin_write_array_end(w);
+}
+
+void lin_report_time_json(lin_text *out, const lin_timing *timing)
+{
+    lin_writer w;
+    lin_writer_init(&w, out);
+    lin_write_object(&w);
+    pair_integer(&w, "version", TIME_REPORT_VERSION);
+    lin_write_key(&w, "device");
+    lin_write_object(&w);
+    pair_text(&w, "name", timing->device);
+    pair_text(&w, "source", timing->device_source);
+    lin_write_object_end(&w);
+    pair_text(&w, "time_model", lin_time_model_name(timing->time_model));
+    write_rules(&w, timing);
+    write_configuration(&w, timing);
+    write_throughput(&w, &timing->time);
+    write_part(&w, timing);
+    write_utilisation(&w, timing);
+    write_memory(&w, timing);
+    write_costliest(&w, timing);
+    lin_write_key(&w, "assumptions");
+    lin_write_array(&w);
+    for (uint32_t i = 0; i < timing->assumption_count; i++)
+        lin_write_string(&w, timing->assumptions[i]);
+    lin_write_array_end(&w);
+    lin_write_object_end(&w);
+    lin_writer_end(&w);
+}
