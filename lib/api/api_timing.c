@@ -164,7 +164,8 @@ const char *linnet_timing_limit(const linnet_timing *timing)
 
 static double utilisation(const lin_timing *timing, double operations)
 {
-    const double possible = timing->time.seconds * timing->peak;
+    const double possible =
+        timing->time.seconds * timing->peak * (double)timing->devices;
     return possible > 0 ? operations / possible : 0;
 }
 

@@ -30,35 +30,33 @@ static const char *generalise(lin_arena *arena, const char *scope)
     return out;
 }
 
-typedef struct place {
-    lin_costly costly;
-    double longest; /* of one call, whose class is the place's */
-} place;
-typedef LIN_LIST(place) place_list;
-
-static place *find_place(lin_arena *arena, place_list *places, const char *label, const char *scope)
+static lin_costly_place *find_place(lin_costliest *list, const char *label, const char *scope)
 {
-    for (uint32_t i = 0; i < places->count; i++)
-        if (strcmp(places->items[i].costly.label, label) == 0 &&
-            strcmp(places->items[i].costly.scope, scope) == 0)
-            return &places->items[i];
-    const place fresh = { .costly = { .label = label, .scope = scope } };
-    LIN_PUSH(arena, places, fresh);
-    return &places->items[places->count - 1];
+    for (uint32_t i = 0; i < list->places.count; i++)
+        if (strcmp(list->places.items[i].costly.label, label) == 0 &&
+            strcmp(list->places.items[i].costly.scope, scope) == 0)
+            return &list->places.items[i];
+    /* The graph's texts go with it. */
+    const lin_costly_place fresh = {
+        .costly = { .label = lin_arena_text(list->arena, label, strlen(label)), .scope = scope }
+    };
+    LIN_PUSH(list->arena, &list->places, fresh);
+    return &list->places.items[list->places.count - 1];
 }
 
-static void add_entry(lin_arena *arena, place_list *places, const lin_graph *graph,
-                      const lin_cost_entry *entry, double again)
+static void add_entry(lin_costliest *list, const lin_graph *graph, const lin_cost_entry *entry,
+                      double again, double times)
 {
     const lin_step *step = &graph->steps.items[entry->step];
-    const char *label = entry->members > 1 ? lin_arena_format(arena, "%s, %u joined", step->label,
-                                                              (unsigned)entry->members)
-                                           : step->label;
-    place *p = find_place(arena, places, label, generalise(arena, step->scope));
+    const char *label = entry->members > 1
+                            ? lin_arena_format(list->arena, "%s, %u joined", step->label,
+                                               (unsigned)entry->members)
+                            : step->label;
+    lin_costly_place *p = find_place(list, label, generalise(list->arena, step->scope));
     const double seconds = (1 + again) * entry->forward.device + entry->backward.device;
-    p->costly.calls++;
-    p->costly.seconds += seconds;
-    p->costly.host += (1 + again) * entry->forward.host + entry->backward.host;
+    p->costly.calls += (uint32_t)times;
+    p->costly.seconds += times * seconds;
+    p->costly.host += times * ((1 + again) * entry->forward.host + entry->backward.host);
     if (seconds > p->longest) {
         p->longest = seconds;
         p->costly.spent = entry->forward.device >= entry->backward.device ? entry->forward.spent
@@ -66,34 +64,37 @@ static void add_entry(lin_arena *arena, place_list *places, const lin_graph *gra
     }
 }
 
-/* Selection: a step has some tens of places, and ten are wanted. */
-static uint32_t next_costliest(place_list *places, uint32_t from)
+void lin_costliest_add(lin_costliest *list, const lin_cost *cost, const lin_graph *graph,
+                       double again, double times)
+{
+    for (uint32_t i = 0; i < lin_cost_entry_count(cost); i++) {
+        const lin_cost_entry entry = lin_cost_entry_at(cost, i);
+        add_entry(list, graph, &entry, again, times);
+    }
+}
+
+static uint32_t next_costliest(const lin_costliest *list, uint32_t from)
 {
     uint32_t best = from;
-    for (uint32_t i = from + 1; i < places->count; i++)
-        if (places->items[i].costly.seconds > places->items[best].costly.seconds)
+    for (uint32_t i = from + 1; i < list->places.count; i++)
+        if (list->places.items[i].costly.seconds > list->places.items[best].costly.seconds)
             best = i;
     return best;
 }
 
-uint32_t lin_cost_list_costliest(const lin_cost *cost, const lin_graph *graph, double again,
-                                 lin_arena *arena, lin_costly out[LIN_TIMING_COSTLIEST])
+/* Selection: a step has some tens of places, and ten are wanted. */
+uint32_t lin_costliest_take(lin_costliest *list, lin_costly out[LIN_TIMING_COSTLIEST])
 {
-    place_list places = { NULL, 0, 0 };
-    for (uint32_t i = 0; i < lin_cost_entry_count(cost); i++) {
-        const lin_cost_entry entry = lin_cost_entry_at(cost, i);
-        add_entry(arena, &places, graph, &entry, again);
-    }
     uint32_t count = 0;
-    for (; count < places.count && count < LIN_TIMING_COSTLIEST; count++) {
-        const uint32_t best = next_costliest(&places, count);
-        const place chosen = places.items[best];
-        /* The others move up, so that equals stay in the order of the program. */
-        memmove(&places.items[count + 1], &places.items[count],
-                (best - count) * sizeof(*places.items));
-        places.items[count] = chosen;
+    for (; count < list->places.count && count < LIN_TIMING_COSTLIEST; count++) {
+        const uint32_t best = next_costliest(list, count);
+        const lin_costly_place chosen = list->places.items[best];
         if (chosen.costly.seconds <= 0)
             break;
+        /* The others move up, so that equals stay in the order of the program. */
+        memmove(&list->places.items[count + 1], &list->places.items[count],
+                (best - count) * sizeof(chosen));
+        list->places.items[count] = chosen;
         out[count] = chosen.costly;
     }
     return count;

@@ -6,9 +6,21 @@
 
 #include "cost/cost.h"
 
-/* `again`: the share of the forward pass that is computed again. Texts in `arena`, which has a jump
- * target. */
-uint32_t lin_cost_list_costliest(const lin_cost *cost, const lin_graph *graph, double again,
-                                 lin_arena *arena, lin_costly out[LIN_TIMING_COSTLIEST]);
+typedef struct lin_costly_place {
+    lin_costly costly;
+    double longest; /* of one call, whose class is the place's */
+} lin_costly_place;
+
+/* Begins as { .arena = … }, which has a jump target; texts are in it. */
+typedef struct lin_costliest {
+    lin_arena *arena;
+    LIN_LIST(lin_costly_place) places;
+} lin_costliest;
+
+/* The calls of a part: `again` is the share of forward that is computed again, `times` how often the
+ * part runs. */
+void lin_costliest_add(lin_costliest *list, const lin_cost *cost, const lin_graph *graph,
+                       double again, double times);
+uint32_t lin_costliest_take(lin_costliest *list, lin_costly out[LIN_TIMING_COSTLIEST]);
 
 #endif

@@ -80,6 +80,7 @@ typedef struct lin_graph {
     lin_expr_table *exprs;
     lin_symbol role_symbols[LIN_ROLE_COUNT]; /* always made, in this order: symbols 0, 1, 2 */
     bool role_free[LIN_ROLE_COUNT];
+    bool role_used[LIN_ROLE_COUNT]; /* a generic of the root or the entry is that size */
     LIN_LIST(lin_object) objects;
     LIN_LIST(lin_step) steps;
     LIN_LIST(uint32_t) outputs; /* distinct */

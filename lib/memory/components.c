@@ -189,6 +189,26 @@ void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer)
     answer->unknown_count = list.count;
 }
 
+/* A size that was given and that nothing of the model is: it changes no number. The context also
+ * decides a cache that follows it. */
+static void warn_unused_sizes(const lin_memory *memory, lin_answer *answer, lin_words_list *list)
+{
+    const lin_graph *graph = memory->traced.graph;
+    const bool given[LIN_ROLE_COUNT] = { graph->role_free[LIN_ROLE_BATCH],
+                                         graph->role_free[LIN_ROLE_CONTEXT],
+                                         memory->is_cache_given };
+    for (int role = 0; role < LIN_ROLE_COUNT; role++) {
+        const bool decides_cache =
+            role == LIN_ROLE_CONTEXT && !memory->is_cache_given && graph->role_used[LIN_ROLE_CACHE];
+        if (given[role] && !graph->role_used[role] && !decides_cache)
+            lin_memory_add_words(
+                answer, list,
+                lin_arena_format(&answer->arena,
+                                 "no size of this entry is the %s: it changes nothing",
+                                 lin_role_names[role]));
+    }
+}
+
 void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
 {
     const lin_graph *graph = memory->traced.graph;
@@ -200,6 +220,7 @@ void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
                 answer, &list,
                 lin_arena_format(arena, "these values break one of the model's `where` clauses: %s",
                                  graph->relations.items[i].text));
+    warn_unused_sizes(memory, answer, &list);
     if (graph->traced_both_branches)
         lin_memory_add_words(
             answer, &list,

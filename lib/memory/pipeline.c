@@ -25,9 +25,11 @@ bool lin_pipeline_add_up(lin_device_peak *peak)
 {
     int64_t tensors = 0;
     for (lin_category c = 0; c < LIN_CATEGORY_COUNT; c++)
-        if (c != LIN_CATEGORY_WORKSPACE && !lin_add_i64(tensors, peak->parts[c], &tensors))
+        if (c != LIN_CATEGORY_WORKSPACE && c != LIN_CATEGORY_COMMUNICATION &&
+            !lin_add_i64(tensors, peak->parts[c], &tensors))
             return false;
     return lin_add_i64(tensors, peak->parts[LIN_CATEGORY_WORKSPACE], &peak->bytes) &&
+           lin_add_i64(peak->bytes, peak->parts[LIN_CATEGORY_COMMUNICATION], &peak->bytes) &&
            lin_add_i64(peak->bytes, peak->flight, &peak->bytes) &&
            lin_add_i64(peak->bytes, peak->buffers, &peak->bytes) &&
            lin_add_i64(peak->bytes, peak->joined, &peak->bytes) &&

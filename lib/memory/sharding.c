@@ -14,6 +14,8 @@
  *     2        part               part        whole
  *     3        part               part        part
  *
+ * A stage of a pipeline keeps its weights whole from the first micro-batch to the last.
+ *
  * Parts of 3 are in the dtype that is updated, f32 unless another is given, and there are no
  * masters beside them; 1 and 2 keep the model's weights and hold parts of masters. Cost: linear in
  * what the steps read.
@@ -248,6 +250,28 @@ static uint32_t *sort_groups(gather_pass *p, uint32_t *out_count)
     return order;
 }
 
+/* ---- a stage of a pipeline ---- */
+
+/* It keeps its weights gathered for the whole step ("held"). A gradient is whole before it is
+ * summed back: the published model counts the largest all through backward, a replay each of them
+ * where it is made (gradients.c). */
+static linnet_status add_held(gather_pass *p)
+{
+    lin_memory *memory = p->memory;
+    const lin_graph *graph = memory->traced.graph;
+    const lin_moments *schedule = &memory->training->schedule;
+    lin_expr held = beside_part(p, p->loose, 1), largest = lin_expr_int(graph->exprs, 0);
+    for (uint32_t i = 0; i < p->groups.count; i++)
+        held = lin_expr_add(graph->exprs, held, beside_part(p, p->groups.items[i].bytes, 1));
+    for (uint32_t i = 0; i < graph->parameter_objects; i++)
+        if (memory->training->trained[i])
+            largest = lin_expr_max(graph->exprs, largest, graph->objects.items[i].bytes);
+    const linnet_status status = add_span(p, held, 0, schedule->length);
+    return status != LINNET_OK || lin_stage_replays(memory) || graph->steps.count == 0
+               ? status
+               : add_span(p, largest, (int32_t)graph->steps.count, schedule->optimizer);
+}
+
 linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *intervals,
                                         linnet_error *err)
 {
@@ -259,6 +283,8 @@ linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *i
     p.loose = lin_expr_int(graph->exprs, 0);
     p.group_of = LIN_NEW_ARRAY(&memory->scratch, uint32_t, graph->objects.count);
     list_groups(&p);
+    if (memory->stage != NULL)
+        return add_held(&p);
     for (uint32_t k = 0; k < graph->steps.count; k++) {
         const lin_step *step = &graph->steps.items[k];
         note_reads(&p, (int32_t)k, step->inputs, step->input_count);

@@ -92,7 +92,15 @@ static void add_head(lin_text *out, const lin_timing *t)
     add_grouped(out, t->time.tokens_per_second, NUMBER_WIDTH - 3);
     lin_text_add(out, "\n");
     add_left(out, "Limited by", NAME_WIDTH);
-    lin_text_addf(out, "%s\n\n", lin_limit_name(t->time.limit));
+    lin_text_addf(out, "%s\n", lin_limit_name(t->time.limit));
+    if (t->schedule != NULL) {
+        add_left(out, "Pipeline", NAME_WIDTH);
+        lin_text_addf(out, "%s, %lld ranks, %lld micro-batches, bubble ", t->schedule,
+                      (long long)t->devices, (long long)t->microbatches);
+        add_percent(out, t->time.bubble, 0);
+        lin_text_add(out, "\n");
+    }
+    lin_text_add(out, "\n");
 }
 
 static void add_part(lin_text *out, const lin_timing *t, const char *name, double seconds)
@@ -120,7 +128,7 @@ static void add_parts(lin_text *out, const lin_timing *t)
 static void add_utilisation(lin_text *out, const lin_timing *t, const char *name,
                             double operations)
 {
-    const double possible = t->time.seconds * t->peak;
+    const double possible = t->time.seconds * t->peak * (double)t->devices;
     add_left(out, name, NAME_WIDTH + 4);
     add_percent(out, possible > 0 ? operations / possible : 0, PERCENT_WIDTH);
     lin_text_add(out, " = ");
@@ -128,6 +136,8 @@ static void add_utilisation(lin_text *out, const lin_timing *t, const char *name
     lin_text_add(out, " / (");
     add_milliseconds(out, t->time.seconds, 0);
     lin_text_add(out, " * ");
+    if (t->devices > 1)
+        lin_text_addf(out, "%lld * ", (long long)t->devices);
     add_operations(out, t->peak);
     lin_text_addf(out, "/s, %s)\n", t->peak_source);
 }

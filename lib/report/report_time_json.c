@@ -44,6 +44,8 @@ static void write_configuration(lin_writer *w, const lin_timing *t)
     lin_write_bool(w, t->training);
     pair_text(w, "optimizer", t->optimizer);
     pair_text(w, "checkpoint", t->checkpoint);
+    pair_text(w, "schedule", t->schedule);
+    pair_integer(w, "microbatches", t->microbatches);
     lin_write_object_end(w);
 }
 
@@ -78,10 +80,11 @@ static void write_part(lin_writer *w, const lin_timing *t)
 
 static void write_utilisation(lin_writer *w, const lin_timing *t)
 {
-    const double possible = t->time.seconds * t->peak;
+    const double possible = t->time.seconds * t->peak * (double)t->devices;
     lin_write_key(w, "utilisation");
     lin_write_object(w);
-    pair_text(w, "formula", "operations / (seconds * peak)");
+    pair_text(w, "formula", "operations / (seconds * devices * peak)");
+    pair_integer(w, "devices", t->devices);
     pair_double(w, "model", possible > 0 ? t->model_operations / possible : 0);
     pair_double(w, "hardware", possible > 0 ? t->hardware_operations / possible : 0);
     pair_double(w, "model_operations", t->model_operations);

@@ -222,6 +222,7 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
     if (role < 0 || !w->graph->role_free[role])
         return false;
     check_role_bind(w, name, role);
+    w->graph->role_used[role] = true;
     out->dim = lin_expr_of_symbol(w->exprs, w->graph->role_symbols[role]);
     if (role == LIN_ROLE_CONTEXT && w->settings->context_processes > 1)
         out->dim = lin_expr_floordiv(w->exprs, out->dim,

@@ -129,13 +129,30 @@ static bool is_loss(const lin_type *type)
     return false;
 }
 
+/* The entries beside this one that return a loss, as "; `a`, `b` do", or "". */
+static const char *other_losses(walker *w)
+{
+    const lin_module *module = w->program->modules[0];
+    lin_function *const *entries = w->root ? w->root->methods : module->functions;
+    const uint32_t count = w->root ? w->root->method_count : module->function_count;
+    uint32_t found = 0;
+    lin_text_clear(&w->text);
+    for (uint32_t i = 0; i < count; i++)
+        if (entries[i]->kind == LIN_FUNCTION_ENTRY && is_loss(entries[i]->result))
+            lin_text_addf(&w->text, "%s`%s`", found++ == 0 ? "; " : ", ",
+                          lin_walk_name(w, entries[i]->name));
+    if (found > 0)
+        lin_text_add(&w->text, found == 1 ? " does" : " do");
+    return lin_text_data(&w->text);
+}
+
 static void check_loss(walker *w)
 {
     if (w->settings->training && !is_loss(w->entry->result))
         lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                       "the entry `%s` returns no loss, which is a float scalar: it cannot be "
-                      "trained",
-                      lin_walk_name(w, w->entry->name));
+                      "trained%s",
+                      lin_walk_name(w, w->entry->name), other_losses(w));
 }
 
 static void trace_all(walker *w)

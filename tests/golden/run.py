@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs the program on the cases below a folder and compares what it prints, byte for byte: run.py LINNET FOLDER [--rewrite].
 
-A case is a folder with `args` (one argument a line; `@/` stands for the case's folder, `@golden/` for the folder of all
+A case is a folder, where it runs, with `args` (one argument a line; `@/` stands for the case's folder, `@golden/` for the folder of all
 cases), and any of `expect.txt` or `expect.json` (standard output; empty when there is none), `expect.err` (standard error),
 `status` (exit status; 0 when there is none), `stdin`. --rewrite writes what the program printed.
 """
@@ -15,13 +15,12 @@ def read(path):
     return path.read_bytes() if path.exists() else None
 
 
-def run(linnet, case, top):
-    arguments = [line.replace("@golden/", f"{top}/").replace("@/", f"{case}/")
+def run(linnet, case):
+    arguments = [line.replace("@golden/", "../").replace("@/", "./")
                  for line in (case / "args").read_text().splitlines()]
     done = subprocess.run([linnet, *arguments], input=read(case / "stdin") or b"", capture_output=True, timeout=60,
-                          env={"PATH": "/usr/bin:/bin"})
-    clean = lambda data: data.replace(f"{case}/".encode(), b"@/").replace(f"{top}/".encode(), b"@golden/")
-    return done.returncode, clean(done.stdout), clean(done.stderr)
+                          cwd=case, env={"PATH": "/usr/bin:/bin"})
+    return done.returncode, done.stdout, done.stderr
 
 
 def compare(case, status, out, err):
@@ -46,12 +45,12 @@ def rewrite(case, status, out, err):
 
 
 def main():
-    linnet, top = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
+    linnet, top = str(pathlib.Path(sys.argv[1]).resolve()), pathlib.Path(sys.argv[2]).resolve()
     cases = sorted(path.parent for path in top.glob("*/args"))
     print(f"1..{len(cases)}")
     failed = 0
     for number, case in enumerate(cases, 1):
-        result = run(linnet, case, top)
+        result = run(linnet, case)
         if "--rewrite" in sys.argv:
             rewrite(case, *result)
         wrong = compare(case, *result)

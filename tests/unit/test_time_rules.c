@@ -51,7 +51,7 @@ static const struct effect_case {
     { "S11: gathers and large sums are copied", LIN_RULE_S11, 12, 4.22 },
     { "S11: in a pipeline", LIN_RULE_S11, 18, 2.19 },
     { "S11: Llama in a pipeline", LIN_RULE_S11, 19, 8.67 },
-    { "S12: large sums are three calls", LIN_RULE_S12, 14, 1.16 },
+    { "S12: large sums are three calls", LIN_RULE_S12, 14, 1.13 },
     { "M1: sums through the library", LIN_RULE_M1, 14, 2.05 },
     { "M2: start-up times, decoding", LIN_RULE_M2, 2, 0.36 },
     { "M2: forward", LIN_RULE_M2, 4, 1.65 },
