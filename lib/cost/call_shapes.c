@@ -208,6 +208,10 @@ static void describe_native(shape_builder *b, const lin_step *step, call_head *h
             head->operands[1].last = head->operands[1].before_last;
             head->operands[1].before_last = out;
         }
+        if (step->operand_count > 1) {
+            head->flags |= b->marks.carries[step->operands[0]] ? 0 : CALL_FROZEN_INPUT;
+            head->flags |= b->marks.carries[step->operands[1]] ? 0 : CALL_FROZEN_WEIGHT;
+        }
         break;
     case ROW_ATTENTION:
         describe_attention(b, step, head);
@@ -385,7 +389,9 @@ static void add_parameters(shape_builder *b)
         const lin_object *o = object_at(b, i);
         if (o->persistent && o->category == LIN_CATEGORY_PARAMETERS && o->owner == i)
             LIN_PUSH(b->arena, &b->parameters,
-                     ((parameter_slots){ slot_of(b, o->bytes), slot_of(b, o->elements) }));
+                     ((parameter_slots){ slot_of(b, o->bytes), slot_of(b, o->elements),
+                                         !(b->cost->settings.rules & LIN_RULE_S13) ||
+                                             lin_cost_is_trained(&b->cost->settings, b->graph, i) }));
     }
 }
 
@@ -453,6 +459,7 @@ static linnet_status build(lin_cost *cost, const lin_graph *graph, lin_arena *sc
     cost->tokens = tokens_of(&builder);
     add_results(&builder);
     finish(&builder);
+    cost->settings.trained = NULL;
     cost->arena.on_failure = NULL;
     return LINNET_OK;
 }

@@ -119,6 +119,15 @@ static lin_call price_product(const pricing *p, lin_rate_dtype dtype, double ope
     return (lin_call){ 0, device, compute >= memory ? LIN_SPENT_COMPUTE : LIN_SPENT_MEMORY };
 }
 
+/* One for each operand that carries a gradient (S13). */
+static double products_backward(const pricing *p, uint32_t flags)
+{
+    if (!has_rule(p, LIN_RULE_S13))
+        return BACKWARD_FACTOR;
+    return BACKWARD_FACTOR - ((flags & CALL_FROZEN_INPUT) != 0) -
+           ((flags & CALL_FROZEN_WEIGHT) != 0);
+}
+
 static void price_products(const pricing *p, const call_shape *shape, call_price *out)
 {
     const call_head *head = &shape->head;
@@ -135,7 +144,7 @@ static void price_products(const pricing *p, const call_shape *shape, call_price
         host(p, (head->flags & CALL_BATCHED) ? LIN_HOST_BATCHED : LIN_HOST_PRODUCT);
     if (head->member_count > 1)
         out->forward.host += head->member_count * host(p, LIN_HOST_VIEW);
-    set_backward(out, BACKWARD_FACTOR * out->forward.device, out->forward.spent,
+    set_backward(out, products_backward(p, head->flags) * out->forward.device, out->forward.spent,
                  host(p, LIN_HOST_PRODUCT_BACKWARD));
     out->model_operations = operations;
 }

@@ -37,7 +37,9 @@ enum {
     CALL_BIASED = 1 << 11,      /* a norm with a bias (S3) */
     CALL_TWO_READS = 1 << 12,   /* index notation over two tensors (S1) */
     CALL_INDEXED = 1 << 13,     /* index notation (S5) */
-    CALL_NATIVE = 1 << 14       /* a native implementation with arithmetic of its own (S1) */
+    CALL_NATIVE = 1 << 14,      /* a native implementation with arithmetic of its own (S1) */
+    CALL_FROZEN_INPUT = 1 << 15, /* operand 0 of a product carries no gradient, */
+    CALL_FROZEN_WEIGHT = 1 << 16 /* its operand 1 (S13) */
 };
 
 /* Places in lin_cost.values; place 0 holds 0 and stands for what there is none of. */
@@ -85,6 +87,7 @@ typedef struct call_entry {
 
 typedef struct parameter_slots {
     call_slot bytes, elements;
+    bool trained;
 } parameter_slots;
 
 struct lin_cost {
@@ -110,6 +113,8 @@ struct lin_cost {
     call_price *prices;          /* by shape, as last priced */
     double result_bytes; /* as last priced, as the next two */
     double parameter_bytes, parameter_elements;
+    double trained_bytes, trained_elements; /* of them, under S13; else the same */
+    uint32_t trained_count;
 };
 
 /* ---- hoist.c: what a step is, before any size is known ---- */
@@ -121,10 +126,13 @@ typedef struct step_marks {
     const bool *strided;        /* by object */
     const uint32_t *leader;     /* by step: the first member of its joined product, or NOT_JOINED */
     const bool *differentiable; /* by step */
+    const bool *carries;        /* by object: a gradient */
 } step_marks;
 
 void lin_cost_mark_steps(const lin_graph *graph, const lin_cost_settings *settings,
                          lin_arena *arena, step_marks *out);
+bool lin_cost_is_trained(const lin_cost_settings *settings, const lin_graph *graph,
+                         uint32_t object);
 /* Whether `native` is `name` up to the first '('. */
 bool lin_cost_is_native(const lin_step *step, const char *name);
 

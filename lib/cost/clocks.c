@@ -40,6 +40,23 @@ static linnet_status evaluate(lin_cost *cost, const int64_t *symbols, linnet_err
     return LINNET_OK;
 }
 
+static void sum_parameters(lin_cost *cost)
+{
+    cost->parameter_bytes = cost->parameter_elements = 0;
+    cost->trained_bytes = cost->trained_elements = 0;
+    cost->trained_count = 0;
+    for (uint32_t i = 0; i < cost->parameter_count; i++) {
+        const parameter_slots *parameter = &cost->parameters[i];
+        cost->parameter_bytes += cost->values[parameter->bytes];
+        cost->parameter_elements += cost->values[parameter->elements];
+        if (!parameter->trained)
+            continue;
+        cost->trained_bytes += cost->values[parameter->bytes];
+        cost->trained_elements += cost->values[parameter->elements];
+        cost->trained_count++;
+    }
+}
+
 linnet_status lin_cost_price(lin_cost *cost, const lin_profile *profile, const int64_t *symbols,
                              linnet_error *err)
 {
@@ -50,11 +67,8 @@ linnet_status lin_cost_price(lin_cost *cost, const lin_profile *profile, const i
     for (uint32_t i = 0; i < cost->shape_count; i++)
         lin_cost_price_shape(&p, &cost->shapes[i], &cost->prices[i]);
 
-    cost->parameter_bytes = cost->parameter_elements = cost->result_bytes = 0;
-    for (uint32_t i = 0; i < cost->parameter_count; i++) {
-        cost->parameter_bytes += cost->values[cost->parameters[i].bytes];
-        cost->parameter_elements += cost->values[cost->parameters[i].elements];
-    }
+    sum_parameters(cost);
+    cost->result_bytes = 0;
     for (uint32_t i = 0; i < cost->result_count; i++)
         cost->result_bytes +=
             cost->values[cost->results[i].elements] * cost->results[i].element_size;
@@ -111,9 +125,10 @@ static void run_whole_sharding(part_run *r)
     if (!is_sharded(r) || cost->settings.is_stage)
         return;
     const double gathers = r->settings->keeps_parameters ? 1 : 2;
-    const double bytes = gathers * cost->parameter_bytes + 4 * cost->parameter_elements;
-    const double device = shard_share(r) * bytes / r->profile->link +
-                          (gathers + 1) * cost->parameter_count * shard_latency(r);
+    const double bytes = gathers * cost->parameter_bytes + 4 * cost->trained_elements;
+    const double device =
+        shard_share(r) * bytes / r->profile->link +
+        (gathers * cost->parameter_count + cost->trained_count) * shard_latency(r);
     run(r, (lin_call){ 0, device, LIN_SPENT_COMMUNICATION });
 }
 
@@ -122,10 +137,10 @@ static void run_stage_sums(part_run *r)
     const lin_cost *cost = r->cost;
     if (!is_sharded(r) || !cost->settings.is_stage)
         return;
-    const double device = shard_share(r) * 4 * cost->parameter_elements / r->profile->link +
-                          cost->parameter_count * shard_latency(r);
-    run(r, (lin_call){ cost->parameter_count * r->profile->dispatch, device,
-                       LIN_SPENT_COMMUNICATION });
+    const double device = shard_share(r) * 4 * cost->trained_elements / r->profile->link +
+                          cost->trained_count * shard_latency(r);
+    run(r,
+        (lin_call){ cost->trained_count * r->profile->dispatch, device, LIN_SPENT_COMMUNICATION });
 }
 
 static void run_transfer(part_run *r)
@@ -178,13 +193,14 @@ static void add_once(const part_run *r, lin_part *out)
     out->parameters = cost->parameter_count;
     out->parameter_bytes = cost->parameter_bytes;
     out->parameter_elements = cost->parameter_elements;
+    out->gradient_bytes = cost->trained_bytes;
     out->joining = 2 * cost->result_bytes / r->profile->elementwise;
     if (!cost->settings.training)
         return;
-    out->optimizer = (3 + 2 * r->settings->optimizer_states) * cost->parameter_bytes /
+    out->optimizer = (3 + 2 * r->settings->optimizer_states) * cost->trained_bytes /
                      r->profile->bandwidth;
-    out->accumulating = fmax(3 * cost->parameter_bytes / r->profile->elementwise,
-                             cost->parameter_count * r->profile->host[LIN_HOST_ELEMENTWISE]);
+    out->accumulating = fmax(3 * cost->trained_bytes / r->profile->elementwise,
+                             cost->trained_count * r->profile->host[LIN_HOST_ELEMENTWISE]);
     if (is_sharded(r) && cost->settings.is_stage)
         out->gather = shard_share(r) * cost->parameter_bytes / r->profile->link +
                       cost->parameter_count * shard_latency(r);
@@ -259,16 +275,6 @@ lin_kind_time lin_cost_kind_time(const lin_cost *cost, uint32_t kind)
         add_call(&sum.backward, &price->backward);
     }
     return sum;
-}
-
-bool lin_cost_has_collectives(const lin_cost *cost)
-{
-    for (uint32_t i = 0; i < cost->shape_count; i++) {
-        const uint32_t row = cost->shapes[i].head.row;
-        if (row == ROW_SHARED || row == ROW_ALL_REDUCE || row == ROW_ALL_GATHER)
-            return true;
-    }
-    return false;
 }
 
 uint32_t lin_cost_entry_count(const lin_cost *cost)

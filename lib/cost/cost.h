@@ -145,6 +145,7 @@ double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype,
     X(S10)                \
     X(S11)                \
     X(S12)                \
+    X(S13)                \
     X(M1)                 \
     X(M2)                 \
     X(M3)                 \
@@ -205,7 +206,9 @@ typedef struct lin_cost_settings {
     bool is_stage;     /* of a pipeline */
     bool is_compiled;  /* the host issues nothing call by call */
     int64_t processes; /* of a tensor-parallel group; at least 1 */
-    uint32_t rules;    /* LIN_RULE_ bits */
+    const bool *trained; /* by object: its bytes are updated (S13); NULL: every float parameter's. Read
+                            while a cost is made */
+    uint32_t rules;      /* LIN_RULE_ bits */
 } lin_cost_settings;
 
 /* A graph with its calls found: made once, priced on any device at any size. Borrows the graph. One
@@ -242,6 +245,7 @@ typedef struct lin_part {
     double accumulating;      /* device seconds of adding gradients, a later micro-batch (S9) */
     int64_t parameters;       /* owned, */
     double parameter_bytes, parameter_elements;
+    double gradient_bytes; /* of those that are trained (S13), or of all */
     int64_t steps, forward_calls, backward_calls;
     /* Operations of products, attention and losses, once forward; attention under a causal mask
      * counts half. */
@@ -272,9 +276,6 @@ typedef struct lin_cost_entry {
     uint32_t members; /* products that one call does; 1 */
     lin_call forward, backward;
 } lin_cost_entry;
-
-/* Whether some step exchanges anything with other processes. */
-bool lin_cost_has_collectives(const lin_cost *cost);
 
 uint32_t lin_cost_entry_count(const lin_cost *cost);
 lin_cost_entry lin_cost_entry_at(const lin_cost *cost, uint32_t index);

@@ -27,7 +27,7 @@ typedef struct marker {
     const lin_graph *graph;
     const lin_cost_settings *settings;
     lin_arena *arena;
-    bool *silent, *strided, *differentiable;
+    bool *silent, *strided, *differentiable, *carries;
     uint32_t *leader;
 } marker;
 
@@ -225,15 +225,22 @@ static bool stops_gradients(const char *kind)
     return false;
 }
 
+bool lin_cost_is_trained(const lin_cost_settings *settings, const lin_graph *graph, uint32_t i)
+{
+    const lin_object *object = &graph->objects.items[i];
+    if ((settings->rules & LIN_RULE_S13) && settings->trained != NULL)
+        return settings->trained[object->owner];
+    return object->category == LIN_CATEGORY_PARAMETERS &&
+           lin_dtype_class_of(object->dtype) == LIN_CLASS_FLOAT;
+}
+
 static void mark_gradients(marker *m)
 {
     const lin_graph *graph = m->graph;
     bool *carries = LIN_NEW_ARRAY(m->arena, bool, graph->objects.count);
-    for (uint32_t i = 0; i < graph->objects.count; i++) {
-        const lin_object *object = &graph->objects.items[i];
-        carries[i] = object->category == LIN_CATEGORY_PARAMETERS &&
-                     lin_dtype_class_of(object->dtype) == LIN_CLASS_FLOAT;
-    }
+    for (uint32_t i = 0; i < graph->objects.count; i++)
+        carries[i] = lin_cost_is_trained(m->settings, graph, i);
+    m->carries = carries;
     for (uint32_t k = 0; k < graph->steps.count; k++) {
         const lin_step *step = &graph->steps.items[k];
         bool any = false;
@@ -271,5 +278,6 @@ void lin_cost_mark_steps(const lin_graph *graph, const lin_cost_settings *settin
     if (settings->rules & LIN_RULE_S6)
         mark_repeated(&marks);
     mark_gradients(&marks);
-    *out = (step_marks){ marks.silent, marks.strided, marks.leader, marks.differentiable };
+    *out = (step_marks){ marks.silent, marks.strided, marks.leader, marks.differentiable,
+                         marks.carries };
 }

@@ -61,6 +61,7 @@ static void add_stage(lin_part *sum, const lin_part *stage)
     sum->parameters += stage->parameters;
     sum->parameter_bytes += stage->parameter_bytes;
     sum->parameter_elements += stage->parameter_elements;
+    sum->gradient_bytes += stage->gradient_bytes;
     sum->steps += stage->steps;
     sum->forward_calls += stage->forward_calls;
     sum->backward_calls += stage->backward_calls;

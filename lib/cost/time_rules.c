@@ -37,6 +37,8 @@ static const lin_time_rule rules[] = {
                     "the stacked parts are copied; the library copies its operand first" },
     { "S12", true,  "a sum above 64 KiB is issued as a copy, the library's call and a wait",
                     "it leaves the one-shot kernel, which is one call; each of the three has its measured host time" },
+    { "S13", true,  "what is frozen has no gradient: a product with a frozen weight has one product backward, and the optimizer passes over what is trained",
+                    "autograd asks for no gradient that nothing needs; with adapters that is most of them" },
     { "M1",  false, "a sum above 64 KiB costs the host 33 us more",
                     "it leaves the one-shot kernel for the library; the constant was read off one row" },
     { "M2",  true,  "a kernel takes its start-up and its bytes, not the larger of the two",

@@ -57,6 +57,10 @@ static linnet_status check_layout(const timing_run *r)
     if (r->parallel.context > 1)
         return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
                         "the time of context parallelism is not modelled");
+    if (r->parallel.tensor > 1 && !lin_memory_traced(r->memory)->has_shards)
+        return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
+                        "the time of a model that is split by rules is not modelled: only of one "
+                        "with a generic `Shards`, whose collectives are its own");
     if (r->parallel.expert > 1)
         return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
                         "the time of expert parallelism is not modelled");
@@ -124,6 +128,7 @@ static linnet_status run_part(timing_run *r, uint32_t stage, const int64_t *symb
         .training = t->training,
         .is_stage = r->is_pipeline,
         .processes = r->parallel.tensor,
+        .trained = lin_memory_trained(r->memory, r->is_pipeline ? stage : LIN_NO_STAGE),
         .rules = r->rules,
     };
     const lin_part_settings around = {
@@ -186,7 +191,7 @@ static linnet_status run_step(timing_run *r, const int64_t *whole_symbols)
     lin_timing *t = r->timing;
     double gradients = 0, replayed = 0;
     for (uint32_t i = 0; i < r->stage_count; i++)
-        gradients += r->parts[i].parameter_bytes;
+        gradients += r->parts[i].gradient_bytes;
     if (r->schedule != NULL && t->training) {
         const linnet_status status =
             lin_step_replay(r->schedule, r->parts, r->allocator, &replayed, r->err);
@@ -291,9 +296,6 @@ static void assume(timing_run *r)
     if (t->recompute > 0)
         list[t->assumption_count++] =
             "what is recomputed takes the same share of each call of the forward pass";
-    if (r->parallel.tensor > 1 && !lin_cost_has_collectives(r->costs[0]))
-        list[t->assumption_count++] =
-            "the model has no collectives of its own: what its split parts exchange takes no time";
     t->assumptions = list;
 }
 
@@ -361,13 +363,13 @@ static linnet_status open_run(timing_run *r, lin_answer **out_answer)
         (status = lin_memory_analyse(r->memory, as_configured, out_answer, r->err)) != LINNET_OK)
         return status;
     r->answer = *out_answer;
-    r->costs = lin_alloc_zeroed(r->allocator, r->stage_count * sizeof(*r->costs));
     r->timing = lin_alloc_zeroed(r->allocator, sizeof(*r->timing));
-    if (r->costs == NULL || r->timing == NULL)
+    if (r->timing == NULL)
         return lin_fail_memory(r->err);
     r->timing->allocator = *r->allocator;
     lin_arena_init(&r->timing->arena, r->allocator);
-    return LINNET_OK;
+    r->costs = lin_alloc_zeroed(r->allocator, r->stage_count * sizeof(*r->costs));
+    return r->costs != NULL ? LINNET_OK : lin_fail_memory(r->err);
 }
 
 static void close_run(timing_run *r)

@@ -228,6 +228,8 @@ linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[
  * again, at sizes by symbol. 0: nothing, or a count is not known. */
 #define LIN_NO_STAGE UINT32_MAX
 double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *symbols);
+/* By object: an owner whose bytes are updated; NULL in inference. */
+const bool *lin_memory_trained(lin_memory *memory, uint32_t stage);
 
 /* Peaks at another size; 0 keeps a role as configured. Allocates nothing. LINNET_ERROR_ARGUMENT: a
  * size is negative, or given for a role that is not free. LINNET_ERROR_OVERFLOW. One thread at a

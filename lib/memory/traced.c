@@ -63,3 +63,9 @@ double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *
     }
     return forward > 0 ? again / forward : 0;
 }
+
+const bool *lin_memory_trained(lin_memory *memory, uint32_t stage)
+{
+    const lin_memory *part = part_of(memory, stage);
+    return part->training != NULL ? part->training->trained : NULL;
+}

@@ -155,6 +155,7 @@ static lin_traced small_traced(const lin_allocator *allocator, const int64_t val
     lin_traced traced = { .graph = g, .bound = bound, .bound_count = 2, .dtype = "bf16" };
     for (int role = 0; role < LIN_ROLE_COUNT; role++) {
         g->role_free[role] = true;
+        g->role_used[role] = true;
         traced.role_value[role] = values[role];
     }
     return traced;
