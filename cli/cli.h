@@ -32,12 +32,15 @@ enum {
     CMD_SCHEDULE = 1 << 6,
     CMD_LAYOUT = 1 << 7,
     CMD_DEVICES = 1 << 8,
-    CMD_TIME = 1 << 9
+    CMD_TIME = 1 << 9,
+    CMD_FIT = 1 << 10
 };
+/* Commands that take a model and how it runs. */
+enum { SIZED = CMD_MEMORY | CMD_TIME | CMD_FIT };
 
 typedef enum cli_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } cli_colour;
 
-enum { CLI_MAX_POLICIES = 64 };
+enum { CLI_MAX_POLICIES = 64, CLI_MAX_OPTIONS = 96 };
 
 /* What a command line asked for. */
 typedef struct cli_request {
@@ -54,6 +57,10 @@ typedef struct cli_request {
     const char *order;      /* of the ranks of a layout; NULL: the default */
     const char *svg, *html; /* files of pictures, "-" being standard output; NULL: not wanted */
     int64_t device_memory;  /* 0: not given */
+    const char *maximize;   /* what a search is for */
+    int64_t reserve, reserve_thousandths; /* bytes; of a percent of the device */
+    bool must_fit;
+    bool *out_of_memory; /* set by a report that does not fit; NULL: nobody asks */
     int64_t ranks, microbatches, virtual_stages; /* of a schedule; 0: not given */
     bool draw;                                   /* a schedule's picture in place of its table */
     bool backend_is_generic, has_context_bytes;  /* they contradict each other */
@@ -106,6 +113,15 @@ linnet_status cli_set_schedule(cli_request *request, const char *value, linnet_e
 linnet_status cli_set_stages(cli_request *request, const char *value, linnet_error *err);
 linnet_status cli_set_pipeline_model(cli_request *request, const char *value, linnet_error *err);
 
+/* options_fit.c */
+linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_reserve(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_reserve_percent(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_must_fit(cli_request *request, const char *value, linnet_error *err);
+/* Fills device_memory from --device; an exit status. */
+int cli_find_device_memory(const cli_command *command, cli_request *request);
+
+/* options_read.c */
 /* Reads argv into `request`; 0, or the exit status after a message. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request);
 
@@ -136,6 +152,15 @@ void cli_add(cli_buffer *buffer, const char *format, ...) __attribute__((format(
 void cli_add_json(cli_buffer *buffer, const char *text);
 int cli_print_buffer(cli_buffer *take_buffer);
 
+/* reports.c */
+/* A command's report in the form asked for; `device` is NULL where the command takes none. */
+typedef linnet_status (*cli_report_fn)(const cli_request *request, const linnet_model *model,
+                                       const linnet_device *device, linnet_text **out_text,
+                                       linnet_error *err);
+/* One report, or one for each --checkpoint; an exit status. */
+int cli_print_reports(const cli_request *request, const linnet_model *model,
+                      const linnet_device *device, cli_report_fn report);
+
 /* help.c */
 int cli_help(const cli_command *command); /* NULL: the program's */
 void cli_add_usage(cli_buffer *buffer, const cli_command *command);
@@ -152,6 +177,11 @@ int cli_try_model(const cli_request *request, const char *name, linnet_model **o
  * caller's to free. */
 int cli_find_files(const char *path, char ***out_files, int *out_count);
 
+/* cmd_memory.c: the pictures that were asked for, of the request's config; an exit status. */
+int cli_draw_pictures(const cli_request *request, const linnet_model *model);
+/* One of them is printed in place of the report. */
+bool cli_picture_takes_place(const cli_request *request);
+
 int cli_run_memory(cli_request *request);
 int cli_run_check(cli_request *request);
 int cli_run_inspect(cli_request *request);
@@ -159,6 +189,7 @@ int cli_run_explain(cli_request *request);
 int cli_run_models(cli_request *request);
 int cli_run_devices(cli_request *request);
 int cli_run_time(cli_request *request);
+int cli_run_fit(cli_request *request);
 int cli_run_formula(cli_request *request);
 int cli_run_schedule(cli_request *request);
 int cli_run_layout(cli_request *request);

@@ -16,12 +16,14 @@ static void add_row(cli_buffer *out, const linnet_device *device)
 {
     const int64_t gib = (int64_t)1 << 30;
     const int64_t hundredths = (linnet_device_memory(device) * 100 + gib / 2) / gib;
-    cli_add(out, "%-11s %5" PRId64 ".%02" PRId64 " GiB %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64 "  %s\n",
+    cli_add(out,
+            "%-11s %5" PRId64 ".%02" PRId64 " GiB %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64
+            "  %s\n",
             linnet_device_name(device), hundredths / 100, hundredths % 100,
             rounded(linnet_device_flops(device, "bf16") / 1e12),
             rounded(linnet_device_flops(device, "f32") / 1e12),
-            rounded(linnet_device_bandwidth(device) / 1e9), rounded(linnet_device_link(device) / 1e9),
-            linnet_device_title(device));
+            rounded(linnet_device_bandwidth(device) / 1e9),
+            rounded(linnet_device_link(device) / 1e9), linnet_device_title(device));
 }
 
 static void add_json_row(cli_buffer *out, const linnet_device *device, bool first)
@@ -38,8 +40,9 @@ static void add_json_row(cli_buffer *out, const linnet_device *device, bool firs
             " },\n      \"bandwidth\": %" PRId64 ",\n      \"link\": %" PRId64 "\n    }",
             linnet_device_memory(device), linnet_device_total_memory(device),
             rounded(linnet_device_flops(device, "bf16")),
-            rounded(linnet_device_flops(device, "f16")), rounded(linnet_device_flops(device, "f32")),
-            rounded(linnet_device_bandwidth(device)), rounded(linnet_device_link(device)));
+            rounded(linnet_device_flops(device, "f16")),
+            rounded(linnet_device_flops(device, "f32")), rounded(linnet_device_bandwidth(device)),
+            rounded(linnet_device_link(device)));
 }
 
 static int print_list(const cli_request *request)
@@ -49,8 +52,8 @@ static int print_list(const cli_request *request)
     if (request->json)
         cli_add(&out, "{\n  \"version\": 1,\n  \"devices\": [\n");
     else
-        cli_add(&out, "%-11s %12s %7s %7s %7s %6s\n%-11s %12s %15s %14s\n", "name", "memory", "bf16",
-                "f32", "memory", "link", "", "", "TFLOP/s", "GB/s");
+        cli_add(&out, "%-11s %12s %7s %7s %7s %6s\n%-11s %12s %15s %14s\n", "name", "memory",
+                "bf16", "f32", "memory", "link", "", "", "TFLOP/s", "GB/s");
     for (uint64_t i = 0; i < linnet_builtin_device_count(); i++) {
         linnet_device *device = NULL;
         if (linnet_device_open(request->config, linnet_builtin_device_name(i), &device, &err) !=
@@ -76,8 +79,8 @@ static int print_one(const cli_request *request, const char *name)
     linnet_error err;
     linnet_status status = linnet_device_open(request->config, name, &device, &err);
     if (status == LINNET_OK)
-        status = (request->json ? linnet_device_to_json : linnet_device_to_text)(device, &text,
-                                                                                 &err);
+        status =
+            (request->json ? linnet_device_to_json : linnet_device_to_text)(device, &text, &err);
     linnet_device_unref(device);
     return status == LINNET_OK ? cli_print_text(text) : cli_fail(&err);
 }

@@ -43,9 +43,7 @@ static void add_block(cli_buffer *out, const linnet_model *model, uint64_t block
         add_parameter(out, model, block, i);
 }
 
-/* ---- JSON
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- JSON ---- */
 
 static void add_json_list(cli_buffer *out, const linnet_model *model, uint64_t block,
                           uint64_t index, uint64_t count,
@@ -181,9 +179,7 @@ static void add_json(cli_buffer *out, const linnet_model *model, const linnet_to
     cli_add(out, "]\n}\n");
 }
 
-/* ---- text
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- text ---- */
 
 static void add_size(cli_buffer *out, int64_t bytes)
 {

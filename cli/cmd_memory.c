@@ -4,74 +4,28 @@
  * report each. */
 
 #include "cli.h"
-#include <stdlib.h>
 #include <string.h>
 
-static linnet_status render(const cli_request *request, const linnet_model *model,
-                            linnet_text **out_text, linnet_error *err)
+static void note_verdict(const cli_request *request, const linnet_analysis *analysis)
+{
+    const char *verdict = linnet_analysis_verdict(analysis);
+    if (request->out_of_memory != NULL && verdict != NULL && strcmp(verdict, "OOM") == 0)
+        *request->out_of_memory = true;
+}
+
+static linnet_status report(const cli_request *request, const linnet_model *model,
+                            const linnet_device *device, linnet_text **out_text, linnet_error *err)
 {
     linnet_analysis *analysis = NULL;
+    (void)device;
     linnet_status status = linnet_analysis_new(model, request->config, &analysis, err);
     if (status != LINNET_OK)
         return status;
     status = request->json ? linnet_analysis_to_json(analysis, request->top, out_text, err)
                            : linnet_analysis_to_text(analysis, request->top, out_text, err);
+    note_verdict(request, analysis);
     linnet_analysis_unref(analysis);
     return status;
-}
-
-/* "Checkpointing: layers.*, norm" */
-static void add_policy(cli_buffer *out, const char *policy)
-{
-    cli_add(out, "Checkpointing: ");
-    for (const char *at = policy; *at != '\0'; at++)
-        cli_add(out, *at == ',' && at[1] != ' ' ? ", " : "%c", *at);
-    cli_add(out, "\n");
-}
-
-/* A document as an element of an array: two more blanks before each line. */
-static void add_element(cli_buffer *out, const char *document)
-{
-    for (const char *line = document; *line != '\0';) {
-        const size_t length = strcspn(line, "\n");
-        cli_add(out, "%s  %.*s", line == document ? "" : "\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-}
-
-static int compare_policies(cli_request *request, const linnet_model *model)
-{
-    cli_buffer out = { 0 };
-    cli_add(&out, "%s", request->json ? "[\n" : "");
-    for (int i = 0; i < request->policy_count; i++) {
-        linnet_text *text = NULL;
-        linnet_error err;
-        if (linnet_config_set_checkpoint(request->config, request->policies[i], &err) !=
-                LINNET_OK ||
-            render(request, model, &text, &err) != LINNET_OK) {
-            free(out.data);
-            return cli_fail(&err);
-        }
-        if (request->json) {
-            add_element(&out, linnet_text_data(text));
-            cli_add(&out, i + 1 < request->policy_count ? ",\n" : "\n]\n");
-        } else {
-            cli_add(&out, i > 0 ? "\n" : "");
-            add_policy(&out, request->policies[i]);
-            cli_add(&out, "%s", linnet_text_data(text));
-        }
-        linnet_text_free(text);
-    }
-    return cli_print_buffer(&out);
-}
-
-static int print_one(const cli_request *request, const linnet_model *model)
-{
-    linnet_text *text = NULL;
-    linnet_error err;
-    if (render(request, model, &text, &err) != LINNET_OK)
-        return cli_fail(&err);
-    return cli_print_text(text);
 }
 
 /* ---- pictures ---- */
@@ -94,7 +48,7 @@ static int write_picture(const cli_request *request, const linnet_analysis *anal
 }
 
 /* An analysis of their own: the report's has a timeline only when that was asked for. */
-static int draw_pictures(const cli_request *request, const linnet_model *model)
+int cli_draw_pictures(const cli_request *request, const linnet_model *model)
 {
     linnet_analysis *analysis = NULL;
     linnet_error err;
@@ -106,6 +60,7 @@ static int draw_pictures(const cli_request *request, const linnet_model *model)
         linnet_analysis_unref(analysis);
         return cli_fail(&err);
     }
+    note_verdict(request, analysis);
     int status = write_picture(request, analysis, linnet_analysis_to_svg, request->svg);
     if (status == EXIT_DONE)
         status = write_picture(request, analysis, linnet_analysis_to_html, request->html);
@@ -118,21 +73,34 @@ static bool takes_place(const char *picture)
     return picture != NULL && strcmp(picture, "-") == 0;
 }
 
+bool cli_picture_takes_place(const cli_request *request)
+{
+    return takes_place(request->svg) || takes_place(request->html);
+}
+
 int cli_run_memory(cli_request *request)
 {
     linnet_model *model = NULL;
+    linnet_error err;
+    bool out_of_memory = false;
     if (request->word_count != 1)
         return cli_usage_error(cli_find_command("memory"),
                                request->word_count == 0
                                    ? "a model is missing: a name, a .linnet file or a directory"
                                    : "one model at a time");
-    int status = cli_open_model(request, request->words[0], NULL, &model);
+    int status = cli_find_device_memory(cli_find_command("memory"), request);
     if (status != EXIT_DONE)
         return status;
-    status = draw_pictures(request, model);
-    if (status == EXIT_DONE && !takes_place(request->svg) && !takes_place(request->html))
-        status = request->policy_count > 1 ? compare_policies(request, model)
-                                           : print_one(request, model);
+    if (linnet_config_set_device_memory(request->config, request->device_memory, &err) != LINNET_OK)
+        return cli_fail(&err);
+    request->out_of_memory = &out_of_memory;
+    status = cli_open_model(request, request->words[0], NULL, &model);
+    if (status != EXIT_DONE)
+        return status;
+    status = cli_draw_pictures(request, model);
+    if (status == EXIT_DONE && !cli_picture_takes_place(request))
+        status = cli_print_reports(request, model, NULL, report);
     linnet_model_unref(model);
-    return status;
+    request->out_of_memory = NULL;
+    return status == EXIT_DONE && request->must_fit && out_of_memory ? EXIT_ANSWER_IS_NO : status;
 }

@@ -4,10 +4,8 @@
  * policies, one report each. */
 
 #include "cli.h"
-#include <stdlib.h>
-#include <string.h>
 
-static linnet_status render(const cli_request *request, const linnet_model *model,
+static linnet_status report(const cli_request *request, const linnet_model *model,
                             const linnet_device *device, linnet_text **out_text, linnet_error *err)
 {
     linnet_timing *timing = NULL;
@@ -17,61 +15,6 @@ static linnet_status render(const cli_request *request, const linnet_model *mode
     status = (request->json ? linnet_timing_to_json : linnet_timing_to_text)(timing, out_text, err);
     linnet_timing_unref(timing);
     return status;
-}
-
-static int print_one(const cli_request *request, const linnet_model *model,
-                     const linnet_device *device)
-{
-    linnet_text *text = NULL;
-    linnet_error err;
-    if (render(request, model, device, &text, &err) != LINNET_OK)
-        return cli_fail(&err);
-    return cli_print_text(text);
-}
-
-static void add_policy_head(cli_buffer *out, const char *policy)
-{
-    cli_add(out, "Checkpointing: ");
-    for (const char *at = policy; *at != '\0'; at++)
-        cli_add(out, *at == ',' && at[1] != ' ' ? ", " : "%c", *at);
-    cli_add(out, "\n");
-}
-
-/* A document as an element of an array: two more blanks before each line. */
-static void add_indented(cli_buffer *out, const char *document)
-{
-    for (const char *line = document; *line != '\0';) {
-        const size_t length = strcspn(line, "\n");
-        cli_add(out, "%s  %.*s", line == document ? "" : "\n", (int)length, line);
-        line += length + (line[length] == '\n');
-    }
-}
-
-static int compare_policies(const cli_request *request, const linnet_model *model,
-                            const linnet_device *device)
-{
-    cli_buffer out = { 0 };
-    cli_add(&out, "%s", request->json ? "[\n" : "");
-    for (int i = 0; i < request->policy_count; i++) {
-        linnet_text *text = NULL;
-        linnet_error err;
-        if (linnet_config_set_checkpoint(request->config, request->policies[i], &err) !=
-                LINNET_OK ||
-            render(request, model, device, &text, &err) != LINNET_OK) {
-            free(out.data);
-            return cli_fail(&err);
-        }
-        if (request->json) {
-            add_indented(&out, linnet_text_data(text));
-            cli_add(&out, i + 1 < request->policy_count ? ",\n" : "\n]\n");
-        } else {
-            cli_add(&out, i > 0 ? "\n" : "");
-            add_policy_head(&out, request->policies[i]);
-            cli_add(&out, "%s", linnet_text_data(text));
-        }
-        linnet_text_free(text);
-    }
-    return cli_print_buffer(&out);
 }
 
 int cli_run_time(cli_request *request)
@@ -92,8 +35,7 @@ int cli_run_time(cli_request *request)
         return cli_fail(&err);
     int status = cli_open_model(request, request->words[0], NULL, &model);
     if (status == EXIT_DONE)
-        status = request->policy_count > 1 ? compare_policies(request, model, device)
-                                           : print_one(request, model, device);
+        status = cli_print_reports(request, model, device, report);
     linnet_model_unref(model);
     linnet_device_unref(device);
     return status;

@@ -8,6 +8,8 @@
 static const cli_command commands[] = {
     { "memory", CMD_MEMORY, "MODEL", "the memory one configuration needs", cli_run_memory },
     { "time", CMD_TIME, "MODEL", "how long one step takes on a device", cli_run_time },
+    { "fit", CMD_FIT, "MODEL", "the largest batch, context or cache that fits a device",
+      cli_run_fit },
     { "devices", CMD_DEVICES, "[NAME]", "the GPUs known by name", cli_run_devices },
     { "check", CMD_CHECK, "PATH...", "parse and check .linnet files", cli_run_check },
     { "lint", CMD_CHECK, "PATH...", "check, with warnings as errors", cli_run_check },

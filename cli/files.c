@@ -79,8 +79,7 @@ int cli_open_model(const cli_request *request, const char *name, linnet_diagnost
     return exit_status;
 }
 
-/* ---- folders
- * --------------------------------------------------------------------------------------------- */
+/* ---- folders ---- */
 
 typedef struct file_list {
     char **items;

@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The options, one row each: parsing, --help and the completions read the same table. A value is
- * handed to the library's setter, which refuses what it cannot use.
+ * The options, one row each: parsing (options_read.c), --help and the completions read the same
+ * table. A value is handed to the library's setter, which refuses what it cannot use.
  */
 
 #include "cli.h"
 #include <errno.h>
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_OPTIONS = 64 };
 
 static linnet_status refuse(linnet_error *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -361,11 +358,9 @@ static linnet_status set_colour(cli_request *request, const char *value, linnet_
 }
 
 enum {
-    ALL_COMMANDS =
-        CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN | CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
+    ALL_COMMANDS = CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_FIT | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN |
+                   CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
 };
-/* Commands that take a model and how it runs. */
-enum { SIZED = CMD_MEMORY | CMD_TIME };
 enum { ANY_MODEL = SIZED | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
 
 /* clang-format off */
@@ -411,13 +406,17 @@ static const cli_option options[] = {
     { "prefetch", "DEPTH", SIZED, false, "groups of sharded weights gathered ahead (0)", cli_set_prefetch, NULL },
     { "devices", "N", SIZED | CMD_LAYOUT, false, "devices of the job, which replicas fill", cli_set_devices, NULL },
     { "order", "AXES", CMD_LAYOUT, false, "axes of the ranks, the fastest first (tp-cp-ep-dp-pp)", cli_set_order, NULL },
-    { "device", "NAME|FILE", CMD_TIME, false, "a name that `linnet devices` lists, or a profile file", set_device_name, NULL },
+    { "device", "NAME|FILE", SIZED, false, "a name that `linnet devices` lists, or a profile file", set_device_name, NULL },
     { "time-model", "linnet|reference", CMD_TIME, false, "the model of time (linnet)", set_time_model, NULL },
-    { "timeline", NULL, CMD_MEMORY, false, "bytes by category at every moment, in the JSON", set_timeline, NULL },
-    { "svg", "FILE", CMD_MEMORY, false, "the timeline as a picture; `-` in place of the report", set_svg, NULL },
-    { "html", "FILE", CMD_MEMORY, false, "a page with the timeline, the breakdown and the table; `-` in place of the report", set_html, NULL },
-    { "device-memory", "SIZE", CMD_MEMORY, false, "the memory of a device, which the pictures show too", set_device_memory, NULL },
-    { "top", "N", CMD_MEMORY, false, "the N largest tensors live at the peak (0)", set_top, NULL },
+    { "timeline", NULL, CMD_MEMORY | CMD_FIT, false, "bytes by category at every moment, in the JSON", set_timeline, NULL },
+    { "svg", "FILE", CMD_MEMORY | CMD_FIT, false, "the timeline as a picture; `-` in place of the report", set_svg, NULL },
+    { "html", "FILE", CMD_MEMORY | CMD_FIT, false, "a page with the timeline, the breakdown and the table; `-` in place of the report", set_html, NULL },
+    { "device-memory", "SIZE", CMD_MEMORY | CMD_FIT, false, "the memory of a device", set_device_memory, NULL },
+    { "must-fit", NULL, CMD_MEMORY, false, "exit status 1 when the device's memory does not do", cli_set_must_fit, NULL },
+    { "maximize", "WHAT", CMD_FIT, false, "batch, context or kv-cache: the size that is searched for", cli_set_maximize, NULL },
+    { "reserve", "SIZE", CMD_FIT, false, "bytes of the device that are kept free (0)", cli_set_reserve, NULL },
+    { "reserve-percent", "P", CMD_FIT, false, "percent of the device that is kept free (0)", cli_set_reserve_percent, NULL },
+    { "top", "N", CMD_MEMORY | CMD_FIT, false, "the N largest tensors live at the peak (0)", set_top, NULL },
     { "strict", NULL, CMD_CHECK, false, "warnings count as errors", set_strict, NULL },
     { "parameters", NULL, CMD_INSPECT, false, "the parameter manifest of every block of the file", set_parameters, NULL },
     { "ranks", "P", CMD_SCHEDULE, false, "ranks of the pipeline", set_ranks, NULL },
@@ -434,184 +433,10 @@ static const cli_option options[] = {
 /* clang-format on */
 
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
-_Static_assert((int)OPTION_COUNT < (int)MAX_OPTIONS, "room for every option");
+_Static_assert((int)OPTION_COUNT < (int)CLI_MAX_OPTIONS, "room for every option");
 
 const cli_option *cli_options(int *out_count)
 {
     *out_count = OPTION_COUNT;
     return options;
-}
-
-/* Which option a row counts as: --context counts as --seq-len. */
-static int counts_as(int row)
-{
-    for (int i = 0; options[row].same_as != NULL && i < OPTION_COUNT; i++)
-        if (strcmp(options[i].name, options[row].same_as) == 0)
-            return i;
-    return row;
-}
-
-/* What getopt_long gives for the first long option: each has a number of its own, or getopt takes
- * two of a kind for one and an abbreviation of both for the first. */
-enum { FIRST_LONG = 256 };
-
-static int fill_getopt(const cli_command *command, struct option *out, int *rows)
-{
-    int count = 0;
-    for (int i = 0; i < OPTION_COUNT; i++) {
-        if ((options[i].commands & command->bit) == 0)
-            continue;
-        out[count] = (struct option){ options[i].name,
-                                      options[i].argument != NULL ? required_argument : no_argument,
-                                      NULL, FIRST_LONG + count };
-        rows[count++] = i;
-    }
-    memset(&out[count], 0, sizeof out[count]);
-    return count;
-}
-
-/* An option given twice must say the same thing twice. */
-static int apply_option(const cli_command *command, int row, const char *value, const char **seen,
-                        cli_request *request)
-{
-    linnet_error err;
-    const int id = counts_as(row);
-    const char *said = value != NULL ? value : "";
-    if (!options[row].repeatable && seen[id] != NULL && strcmp(seen[id], said) != 0)
-        return cli_usage_error(command, "--%s is given as both `%s` and `%s`", options[id].name,
-                               seen[id], said);
-    seen[id] = said;
-    linnet_status status = options[row].apply(request, value, &err);
-    if (status == LINNET_OK)
-        return 0;
-    if (cli_exit_status(status) != EXIT_USAGE)
-        return cli_fail(&err);
-    return cli_usage_error(command, "--%s: %s", options[row].name, err.message);
-}
-
-/* The options of the command that begin as the word does, as a list; how many there are. */
-static int list_meant(const cli_command *command, const char *word, cli_buffer *out)
-{
-    const size_t length = strcspn(word + 2, "=");
-    int count = 0;
-    for (int i = 0; i < OPTION_COUNT; i++)
-        if ((options[i].commands & command->bit) != 0 &&
-            strncmp(options[i].name, word + 2, length) == 0)
-            cli_add(out, "%s`--%s`", count++ == 0 ? "" : ", ", options[i].name);
-    return count;
-}
-
-static int bad_option(const cli_command *command, char **argv, int reason)
-{
-    const char *word = optind > 0 ? argv[optind - 1] : "";
-    const int name = (int)strcspn(word, "=");
-    cli_buffer meant = { 0 };
-    if (reason == ':')
-        return cli_usage_error(command, "`%s` needs a value", word);
-    if (optopt >= FIRST_LONG)
-        return cli_usage_error(command, "`%.*s` takes no value", name, word);
-    if (strncmp(word, "--", 2) == 0 && list_meant(command, word, &meant) > 1) {
-        const int status = cli_usage_error(command, "`%.*s` may be %s", name, word, meant.data);
-        free(meant.data);
-        return status;
-    }
-    free(meant.data);
-    if (strncmp(word, "--", 2) == 0)
-        return cli_usage_error(command, "`%s` is no option of `linnet %s`, or takes no value", word,
-                               command->name);
-    return cli_usage_error(command, "`linnet %s` has no option `-%c`", command->name, optopt);
-}
-
-/* What the environment says, unless a flag said it already. */
-static int apply_environment(const cli_command *command, const char *const *seen,
-                             cli_request *request)
-{
-    linnet_error err;
-    const char *directory = getenv("LINNET_STD");
-    const char *workspace = getenv("CUBLAS_WORKSPACE_CONFIG");
-    bool std_given = false;
-    for (int i = 0; i < OPTION_COUNT; i++)
-        std_given |= strcmp(options[i].name, "std") == 0 && seen[i] != NULL;
-    if (directory != NULL && directory[0] != '\0' && !std_given &&
-        linnet_config_set_std_directory(request->config, directory, &err) != LINNET_OK)
-        return cli_fail(&err);
-    if (workspace != NULL && workspace[0] != '\0' && (command->bit & SIZED) != 0 &&
-        linnet_config_set_cublas_workspace(request->config, workspace, &err) != LINNET_OK)
-        return cli_usage_error(command, "CUBLAS_WORKSPACE_CONFIG in the environment: %s",
-                               err.message);
-    return 0;
-}
-
-/* Pictures are of one report, and one of them at most takes its place. */
-static int check_pictures(const cli_command *command, const cli_request *request)
-{
-    const bool draws = request->svg != NULL || request->html != NULL;
-    if (draws && request->policy_count > 1)
-        return cli_usage_error(command, "--%s shows one policy, and --checkpoint gives %d",
-                               request->svg != NULL ? "svg" : "html", request->policy_count);
-    if (!draws && request->device_memory > 0)
-        return cli_usage_error(command, "--device-memory is shown by --svg and --html, and both "
-                                        "are missing");
-    if (request->svg != NULL && request->html != NULL && strcmp(request->svg, request->html) == 0)
-        return cli_usage_error(command, "--svg and --html both go to `%s`", request->svg);
-    return 0;
-}
-
-/* An option that says how a step is trained says nothing without one. */
-static int check_training(const cli_command *command, const char *const *seen,
-                          const cli_request *request)
-{
-    static const char *const names[] = { "optimizer",         "master-dtype", "gradient-dtype",
-                                         "trainable",         "checkpoint",   "step",
-                                         "grad-accumulation", "lora",         "loss",
-                                         "shards",            "zero",         "reshard",
-                                         "prefetch" };
-    bool training = false;
-    for (int i = 0; i < OPTION_COUNT; i++)
-        training |= strcmp(options[i].name, "training") == 0 && seen[i] != NULL;
-    for (int i = 0; i < OPTION_COUNT && !training; i++)
-        for (size_t k = 0; k < sizeof names / sizeof names[0] && seen[i] != NULL; k++)
-            if (strcmp(options[i].name, names[k]) == 0)
-                return cli_usage_error(command, "--%s is about training, and --training is missing",
-                                       names[k]);
-    if (request->timeline && !request->json)
-        return cli_usage_error(command, "--timeline is part of the JSON, and --json is missing");
-    return 0;
-}
-
-int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
-{
-    struct option longs[MAX_OPTIONS + 1];
-    int rows[MAX_OPTIONS], found;
-    const char *seen[MAX_OPTIONS] = { NULL };
-
-    fill_getopt(command, longs, rows);
-    opterr = 0;
-    optind = 2;
-    while ((found = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
-        if (found == 'h') {
-            request->help = true;
-            continue;
-        }
-        if (found < FIRST_LONG)
-            return bad_option(command, argv, found);
-        int status = apply_option(command, rows[found - FIRST_LONG], optarg, seen, request);
-        if (status != 0)
-            return status;
-    }
-    if (request->backend_is_generic && request->has_context_bytes)
-        return cli_usage_error(
-            command,
-            "--context-bytes says the size of a CUDA context, and --backend generic has none");
-    if (!request->help && (command->bit & SIZED) != 0) {
-        int status = check_training(command, seen, request);
-        if (status == 0)
-            status = check_pictures(command, request);
-        if (status != 0)
-            return status;
-    }
-    request->words = (const char *const *)argv + optind;
-    request->word_count = argc - optind;
-    request->strict |= strcmp(command->name, "lint") == 0;
-    return request->help ? 0 : apply_environment(command, seen, request);
 }

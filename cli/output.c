@@ -107,8 +107,8 @@ void cli_print_diagnostics(const cli_request *request, const linnet_diagnostics 
     linnet_text_free(text);
 }
 
-/* ---- files
- * -------------------------------------------------------------------------------------------
+/*
+ * ---- files ----
  *
  * A file that is not there yet, or is a regular one, is written beside its place and renamed, so
  * that a full disk or a lost connection leaves what was there. Devices and pipes are written to.
@@ -198,8 +198,7 @@ int cli_write_file(const char *path, const char *text, size_t length)
     return reason == 0 ? EXIT_DONE : fail_file(path, reason);
 }
 
-/* ---- buffer
- * ------------------------------------------------------------------------------------------ */
+/* ---- buffer ---- */
 
 static void reserve(cli_buffer *buffer, size_t more)
 {

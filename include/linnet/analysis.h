@@ -26,8 +26,8 @@ enum linnet_confidence {
     LINNET_CONFIDENCE_UNKNOWN = 3          /**< not known: listed, never counted */
 };
 
-/** The word of a linnet_confidence, such as "backend-modeled"; "unknown" for others. Static. @since
- * 0.1 */
+/** The word of a linnet_confidence, such as "backend-modeled"; "unknown" for others. Static.
+ * @since 0.1 */
 LINNET_API const char *linnet_confidence_name(int32_t confidence);
 
 /**
@@ -42,8 +42,8 @@ LINNET_API const char *linnet_confidence_name(int32_t confidence);
  *         LINNET_ERROR_UNSUPPORTED  a construct the entry reaches is not modelled
  *         LINNET_ERROR_FORMAT       the bindings name a parameter the model lacks
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_new(const linnet_model *model, const linnet_config *config,
                                              linnet_analysis **out_analysis, linnet_error *err);
 
@@ -53,8 +53,8 @@ LINNET_API linnet_analysis *linnet_analysis_ref(linnet_analysis *analysis);
 /** Gives a reference back. NULL is fine. @since 0.1 */
 LINNET_API void linnet_analysis_unref(linnet_analysis *analysis);
 
-/** Persistent bytes plus the largest sum of live activations: what the program itself needs. @since
- * 0.1 */
+/** Persistent bytes plus the largest sum of live activations: what the program itself needs.
+ * @since 0.1 */
 LINNET_API int64_t linnet_analysis_graph_peak(const linnet_analysis *analysis);
 
 /** What the whole process needs on the device: caches as laid out, workspaces and runtime items
@@ -85,8 +85,8 @@ LINNET_API int64_t linnet_analysis_steps(const linnet_analysis *analysis);
  * @param out_greedy       the plan of the greedy rule alone
  * @param out_lower_bound  live at most at one time: no plan is smaller
  * @return LINNET_OK, LINNET_ERROR_UNSUPPORTED (this analysis has no plan)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_allocation(const linnet_analysis *analysis,
                                                     int64_t *out_naive, int64_t *out_planned,
                                                     int64_t *out_greedy, int64_t *out_lower_bound,
@@ -123,15 +123,19 @@ LINNET_API const char *linnet_analysis_component_note(const linnet_analysis *ana
  * The bytes of all components into the caller's array; -1 for unknown ones.
  *
  * @param capacity   elements of `out_bytes`
- * @param out_count  receives the number of components, also when the array is too small; may be
- * NULL
+ * @param out_count  receives the number of components, also when the array is too small; or NULL
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (the array is too small)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_copy_component_bytes(const linnet_analysis *analysis,
                                                               int64_t *out_bytes, uint64_t capacity,
                                                               uint64_t *out_count,
                                                               linnet_error *err);
+
+/** Whether the expected peak fits the device's memory (linnet_config_set_device_memory): "OK" leaves
+ * more than 5 % of it free, "TIGHT" fits, "OOM" does not; NULL when the config gave none. Static.
+ * @since 0.1 */
+LINNET_API const char *linnet_analysis_verdict(const linnet_analysis *analysis);
 
 /** Devices. The analysis describes the one that needs the most. @since 0.1 */
 LINNET_API uint64_t linnet_analysis_device_count(const linnet_analysis *analysis);
@@ -162,8 +166,8 @@ LINNET_API uint64_t linnet_analysis_tensor_count(const linnet_analysis *analysis
  * range. Borrowed. @since 0.1 */
 LINNET_API const char *linnet_analysis_tensor_name(const linnet_analysis *analysis, uint64_t index);
 
-/** The parameter's path, or the block whose step made it; NULL out of range. Borrowed. @since 0.1
- */
+/** The parameter's path, or the block whose step made it; NULL out of range. Borrowed.
+ * @since 0.1 */
 LINNET_API const char *linnet_analysis_tensor_path(const linnet_analysis *analysis, uint64_t index);
 
 /** Bytes; -1 out of range. @since 0.1 */
@@ -208,10 +212,12 @@ LINNET_API int64_t linnet_analysis_timeline_length(const linnet_analysis *analys
  * @param category   as linnet_analysis_component_category; a category without bytes is all 0
  * @param capacity   elements of `out_bytes`
  * @param out_count  receives the number of moments, also when the array is too small; may be NULL
- * @return LINNET_OK, LINNET_ERROR_UNSUPPORTED (no timeline), LINNET_ERROR_NOT_FOUND (no such
- * category), LINNET_ERROR_ARGUMENT (the array is too small)
- * @since 0.1
- */
+ * @return LINNET_OK
+ *         LINNET_ERROR_UNSUPPORTED  no timeline
+ *         LINNET_ERROR_NOT_FOUND    no such category
+ *         LINNET_ERROR_ARGUMENT     the array is too small
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_copy_timeline(const linnet_analysis *analysis,
                                                        const char *category, int64_t *out_bytes,
                                                        uint64_t capacity, uint64_t *out_count,
@@ -234,8 +240,8 @@ LINNET_API int64_t linnet_analysis_phase_end(const linnet_analysis *analysis, ui
  *
  * @param top  adds the `top` largest tensors live at the peak; 0 leaves them out
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_to_text(const linnet_analysis *analysis, int64_t top,
                                                  linnet_text **out_text, linnet_error *err);
 
@@ -248,10 +254,12 @@ LINNET_API linnet_status linnet_analysis_to_json(const linnet_analysis *analysis
  * peak.
  *
  * @param capacity_bytes  a device's memory, drawn as a line where it is near the peak; 0: none
- * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative), LINNET_ERROR_UNSUPPORTED (no timeline:
- * linnet_config_set_timeline), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ * @return LINNET_OK
+ *         LINNET_ERROR_ARGUMENT     a negative capacity
+ *         LINNET_ERROR_UNSUPPORTED  no timeline (linnet_config_set_timeline)
+ *         LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_to_svg(const linnet_analysis *analysis,
                                                 int64_t capacity_bytes, linnet_text **out_text,
                                                 linnet_error *err);
@@ -263,8 +271,8 @@ LINNET_API linnet_status linnet_analysis_to_svg(const linnet_analysis *analysis,
  *
  * @param capacity_bytes  as in linnet_analysis_to_svg
  * @return as linnet_analysis_to_svg
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_analysis_to_html(const linnet_analysis *analysis,
                                                  int64_t capacity_bytes, linnet_text **out_text,
                                                  linnet_error *err);

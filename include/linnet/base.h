@@ -29,17 +29,15 @@ extern "C" {
 #define LINNET_DEPRECATED(hint)
 #endif
 
-/** What a call returns: LINNET_OK, or a negative linnet_status_code. New codes may appear in any
- * release. */
+/** LINNET_OK, or a negative linnet_status_code. New codes may appear in any release. */
 typedef int32_t linnet_status;
 
 enum linnet_status_code {
     LINNET_OK = 0,
-    LINNET_ERROR_NO_MEMORY = -1, /**< an allocation failed */
-    LINNET_ERROR_ARGUMENT = -2,  /**< an argument or a setting cannot be used as given */
-    LINNET_ERROR_CANCELLED = -3, /**< a callback asked to stop */
-    LINNET_ERROR_NOT_FOUND =
-        -4, /**< no model, entry, dtype or block of that name; the message has the nearest */
+    LINNET_ERROR_NO_MEMORY = -1,    /**< an allocation failed */
+    LINNET_ERROR_ARGUMENT = -2,     /**< an argument or a setting cannot be used as given */
+    LINNET_ERROR_CANCELLED = -3,    /**< a callback asked to stop */
+    LINNET_ERROR_NOT_FOUND = -4,    /**< nothing has that name; the message has the nearest */
     LINNET_ERROR_SOURCE = -10,      /**< the program text is wrong; the diagnostic code says how */
     LINNET_ERROR_OVERFLOW = -11,    /**< a size does not fit in int64_t */
     LINNET_ERROR_FILE = -12,        /**< a file cannot be read */

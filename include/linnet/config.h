@@ -26,8 +26,8 @@ typedef struct linnet_config linnet_config;
  *
  * @param module  its path as written, such as "layers.attention"
  * @param into    receives the text through linnet_text_set
- * @return 1 found, 0 no such module (E1202 at the import), negative: stop with
- * LINNET_ERROR_CANCELLED
+ * @return 1: found; 0: no such module (E1202 at the import); negative: stop the call with
+ *         LINNET_ERROR_CANCELLED
  */
 typedef int32_t (*linnet_source_fn)(void *user, const char *module, linnet_text *into);
 
@@ -35,8 +35,8 @@ typedef int32_t (*linnet_source_fn)(void *user, const char *module, linnet_text 
  * A config with every option at its default.
  *
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_new(linnet_config **out_config, linnet_error *err);
 
 /**
@@ -44,8 +44,8 @@ LINNET_API linnet_status linnet_config_new(linnet_config **out_config, linnet_er
  * `user` must outlive all of that.
  *
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY, LINNET_ERROR_ARGUMENT (`fn` is NULL)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_new_with_allocator(linnet_alloc_fn fn, void *user,
                                                           linnet_config **out_config,
                                                           linnet_error *err);
@@ -57,8 +57,8 @@ LINNET_API void linnet_config_free(linnet_config *config);
  * Sequences in a batch: the generics `B` and `Batch`. Free in the formulas when set.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_batch(linnet_config *config, int64_t sequences,
                                                  linnet_error *err);
 
@@ -67,8 +67,8 @@ LINNET_API linnet_status linnet_config_set_batch(linnet_config *config, int64_t 
  * set; the cache length follows it unless linnet_config_set_cache gives another.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_context(linnet_config *config, int64_t positions,
                                                    linnet_error *err);
 
@@ -76,8 +76,8 @@ LINNET_API linnet_status linnet_config_set_context(linnet_config *config, int64_
  * Positions of the key/value caches: the generic `MaxSeq`. Free in the formulas when set.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_cache(linnet_config *config, int64_t positions,
                                                  linnet_error *err);
 
@@ -88,9 +88,9 @@ LINNET_API linnet_status linnet_config_set_cache(linnet_config *config, int64_t 
  *
  * @param value  an integer ("32") or a dtype ("bf16")
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither, or an integer past int64),
- * LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *         LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_bind(linnet_config *config, const char *generic,
                                             const char *value, linnet_error *err);
 
@@ -98,8 +98,8 @@ LINNET_API linnet_status linnet_config_bind(linnet_config *config, const char *g
  * The dtype of the root block's float generics, such as "bf16". NULL: the card's.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (no such dtype), LINNET_ERROR_ARGUMENT (not a float)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_dtype(linnet_config *config, const char *dtype,
                                                  linnet_error *err);
 
@@ -117,8 +117,8 @@ LINNET_API linnet_status linnet_config_set_entry(linnet_config *config, const ch
  * "generic".
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_backend(linnet_config *config, const char *backend,
                                                    linnet_error *err);
 
@@ -126,8 +126,8 @@ LINNET_API linnet_status linnet_config_set_backend(linnet_config *config, const 
  * Which native implementations an op may get: "exact", "equivalent" or "fast" (the default).
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_numerics(linnet_config *config, const char *numerics,
                                                     linnet_error *err);
 
@@ -137,12 +137,12 @@ LINNET_API linnet_status linnet_config_add_optional(linnet_config *config, const
                                                     linnet_error *err);
 
 /**
- * Not 0: ignore the card's weight bindings, so that nothing is tied and no optional parameter is
+ * 1: ignore the card's weight bindings, so that nothing is tied and no optional parameter is
  * present.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_no_bindings(linnet_config *config, int32_t ignore,
                                                        linnet_error *err);
 
@@ -152,8 +152,8 @@ LINNET_API linnet_status linnet_config_set_no_bindings(linnet_config *config, in
  * values, "iq4_nl,f16". NULL: as declared.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_kv_dtype(linnet_config *config, const char *dtype,
                                                     linnet_error *err);
 
@@ -162,8 +162,8 @@ LINNET_API linnet_status linnet_config_set_kv_dtype(linnet_config *config, const
  * every position, as engines do that know no shorter caches.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_kv_window(linnet_config *config, const char *window,
                                                      linnet_error *err);
 
@@ -171,8 +171,8 @@ LINNET_API linnet_status linnet_config_set_kv_window(linnet_config *config, cons
  * Paged caches of so many positions a block.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_kv_block_size(linnet_config *config, int64_t positions,
                                                          linnet_error *err);
 
@@ -180,9 +180,19 @@ LINNET_API linnet_status linnet_config_set_kv_block_size(linnet_config *config, 
  * The size of the CUDA context in bytes, in place of the measured default.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_context_bytes(linnet_config *config, int64_t bytes,
+                                                         linnet_error *err);
+
+/**
+ * The memory of the device that this is to run on: reports then say whether it fits
+ * (linnet_analysis_verdict). 0 takes it back.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative)
+ *
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_device_memory(linnet_config *config, int64_t bytes,
                                                          linnet_error *err);
 
 /**
@@ -191,8 +201,8 @@ LINNET_API linnet_status linnet_config_set_context_bytes(linnet_config *config, 
  * finds there.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (not such a string), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const char *text,
                                                             linnet_error *err);
 
@@ -202,8 +212,8 @@ LINNET_API linnet_status linnet_config_set_cublas_workspace(linnet_config *confi
  * analysis or a planner is made.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_training(linnet_config *config, int32_t training,
                                                     linnet_error *err);
 
@@ -212,8 +222,8 @@ LINNET_API linnet_status linnet_config_set_training(linnet_config *config, int32
  * "adamw-8bit", "paged-adamw-8bit", "adafactor", "lion" or "muon".
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_optimizer(linnet_config *config, const char *optimizer,
                                                      linnet_error *err);
 
@@ -221,8 +231,8 @@ LINNET_API linnet_status linnet_config_set_optimizer(linnet_config *config, cons
  * The dtype of master weights, which are what is updated; NULL: the parameters themselves are.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (no such dtype), LINNET_ERROR_ARGUMENT (not a float)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_master_dtype(linnet_config *config, const char *dtype,
                                                         linnet_error *err);
 
@@ -230,8 +240,8 @@ LINNET_API linnet_status linnet_config_set_master_dtype(linnet_config *config, c
  * The dtype gradients are summed in; NULL: the dtype that is updated.
  *
  * @return as linnet_config_set_master_dtype
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_gradient_dtype(linnet_config *config, const char *dtype,
                                                           linnet_error *err);
 
@@ -246,8 +256,8 @@ LINNET_API linnet_status linnet_config_add_trainable(linnet_config *config, cons
  * of block paths. Whether they match shows when an analysis is made.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (empty, K less than 1), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_checkpoint(linnet_config *config, const char *policy,
                                                       linnet_error *err);
 
@@ -255,8 +265,8 @@ LINNET_API linnet_status linnet_config_set_checkpoint(linnet_config *config, con
  * "steady" (the default), or "first": the step that makes the optimizer's states when it ends.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_step(linnet_config *config, const char *step,
                                                 linnet_error *err);
 
@@ -264,8 +274,8 @@ LINNET_API linnet_status linnet_config_set_step(linnet_config *config, const cha
  * Micro-batches whose gradients are summed before the optimizer runs; the sizes are those of one.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_grad_accumulation(linnet_config *config,
                                                              int64_t microbatches,
                                                              linnet_error *err);
@@ -276,9 +286,9 @@ LINNET_API linnet_status linnet_config_set_grad_accumulation(linnet_config *conf
  * blocks. Trainable patterns come in addition.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (a rank less than 1, not of that form),
- * LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *         LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_lora(linnet_config *config, const char *lora,
                                                 linnet_error *err);
 
@@ -287,8 +297,8 @@ LINNET_API linnet_status linnet_config_set_lora(linnet_config *config, const cha
  * model's dtype) or "logits-f32" (and a copy in f32). Without it, as the model has it.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_loss(linnet_config *config, const char *loss,
                                                 linnet_error *err);
 
@@ -296,19 +306,19 @@ LINNET_API linnet_status linnet_config_set_loss(linnet_config *config, const cha
  * 1: analyses carry their timeline (linnet_analysis_copy_timeline, "timeline" in the JSON).
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_timeline(linnet_config *config, int32_t wanted,
                                                     linnet_error *err);
 
 /**
- * Processes that split the weights between them. A model whose root has a generic `Shards` is traced
- * as one of them; any other is split by rules over its parameters' paths. Degrees that do not divide
- * show when an analysis is made.
+ * Processes that split the weights between them. A model whose root has a generic `Shards` is
+ * traced as one of them; any other is split by rules over its parameters' paths. Degrees that do
+ * not divide show when an analysis is made.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_tensor_parallel(linnet_config *config, int64_t degree,
                                                            linnet_error *err);
 
@@ -317,8 +327,8 @@ LINNET_API linnet_status linnet_config_set_tensor_parallel(linnet_config *config
  * has a generic `SequenceShards`.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_sequence_parallel(linnet_config *config, int32_t wanted,
                                                              linnet_error *err);
 
@@ -326,8 +336,8 @@ LINNET_API linnet_status linnet_config_set_sequence_parallel(linnet_config *conf
  * Processes that split the positions of a training step between them.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_context_parallel(linnet_config *config, int64_t degree,
                                                             linnet_error *err);
 
@@ -335,8 +345,8 @@ LINNET_API linnet_status linnet_config_set_context_parallel(linnet_config *confi
  * How they see each other's keys and values: "ring" (the default) or "all-gather".
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_context_exchange(linnet_config *config,
                                                             const char *exchange,
                                                             linnet_error *err);
@@ -346,8 +356,8 @@ LINNET_API linnet_status linnet_config_set_context_exchange(linnet_config *confi
  * the tensor-parallel one.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_expert_parallel(linnet_config *config, int64_t degree,
                                                            linnet_error *err);
 
@@ -355,8 +365,8 @@ LINNET_API linnet_status linnet_config_set_expert_parallel(linnet_config *config
  * Stages of a pipeline.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_pipeline_parallel(linnet_config *config, int64_t degree,
                                                              linnet_error *err);
 
@@ -365,8 +375,8 @@ LINNET_API linnet_status linnet_config_set_pipeline_parallel(linnet_config *conf
  * batch or the context.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_microbatches(linnet_config *config, int64_t count,
                                                         linnet_error *err);
 
@@ -375,8 +385,8 @@ LINNET_API linnet_status linnet_config_set_microbatches(linnet_config *config, i
  * schedule has.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_virtual_stages(linnet_config *config, int64_t stages,
                                                           linnet_error *err);
 
@@ -384,8 +394,8 @@ LINNET_API linnet_status linnet_config_set_virtual_stages(linnet_config *config,
  * The order of a pipeline's passes: one of linnet_builtin_schedule_name(); "1f1b" without it.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND (the message has the nearest), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_schedule(linnet_config *config, const char *name,
                                                     linnet_error *err);
 
@@ -396,9 +406,9 @@ LINNET_API linnet_status linnet_config_set_schedule(linnet_config *config, const
  * @param text         `length` bytes of UTF-8; copied
  * @param source_name  names the text in errors
  * @return LINNET_OK, LINNET_ERROR_FORMAT (the message names the rank and the action),
- * LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *         LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_schedule_text(linnet_config *config, const char *text,
                                                          uint64_t length, const char *source_name,
                                                          linnet_error *err);
@@ -408,8 +418,8 @@ LINNET_API linnet_status linnet_config_set_schedule_text(linnet_config *config, 
  * stages are balanced by the bytes of their parameters.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (empty), LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_stages(linnet_config *config, const char *blocks,
                                                   linnet_error *err);
 
@@ -418,8 +428,8 @@ LINNET_API linnet_status linnet_config_set_stages(linnet_config *config, const c
  * "published" has the closed forms that exist for gpipe and 1f1b.
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_pipeline_model(linnet_config *config, const char *model,
                                                           linnet_error *err);
 
@@ -427,8 +437,8 @@ LINNET_API linnet_status linnet_config_set_pipeline_model(linnet_config *config,
  * Processes that split a training step's states between them: linnet_config_set_zero says which.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_shards(linnet_config *config, int64_t shards,
                                                   linnet_error *err);
 
@@ -436,8 +446,8 @@ LINNET_API linnet_status linnet_config_set_shards(linnet_config *config, int64_t
  * Copies of all of that on data of their own.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_replicas(linnet_config *config, int64_t replicas,
                                                     linnet_error *err);
 
@@ -445,8 +455,8 @@ LINNET_API linnet_status linnet_config_set_replicas(linnet_config *config, int64
  * Devices of the job. The degrees must divide them; replicas that are not given fill them.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_devices(linnet_config *config, int64_t devices,
                                                    linnet_error *err);
 
@@ -455,8 +465,8 @@ LINNET_API linnet_status linnet_config_set_devices(linnet_config *config, int64_
  * weights too, as FSDP does.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (another number)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_zero(linnet_config *config, int64_t stage,
                                                 linnet_error *err);
 
@@ -465,8 +475,8 @@ LINNET_API linnet_status linnet_config_set_zero(linnet_config *config, int64_t s
  * whole ("never"), or spread over a group of so many processes ("8").
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_reshard(linnet_config *config, const char *when,
                                                    linnet_error *err);
 
@@ -474,8 +484,8 @@ LINNET_API linnet_status linnet_config_set_reshard(linnet_config *config, const 
  * Groups of sharded weights that are gathered before their turn; 0 by default.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (negative)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_prefetch(linnet_config *config, int64_t groups,
                                                     linnet_error *err);
 
@@ -490,8 +500,8 @@ LINNET_API linnet_status linnet_config_set_std_directory(linnet_config *config,
  * capacity. Refused when an analysis is made of a model whose root has no generic `Imbalance`.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1000, more than 1000000)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_expert_imbalance(linnet_config *config,
                                                             int64_t thousandths, linnet_error *err);
 
@@ -503,8 +513,8 @@ LINNET_API linnet_status linnet_config_set_source(linnet_config *config, linnet_
  * The largest file that is read, in bytes; 16 MiB by default.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1, more than 2^30)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_file_bytes(linnet_config *config, int64_t bytes,
                                                       linnet_error *err);
 
@@ -518,8 +528,8 @@ LINNET_API linnet_status linnet_config_set_file_bytes(linnet_config *config, int
  *         LINNET_ERROR_ARGUMENT   an unknown key, a value of the wrong type or out of range
  *         LINNET_ERROR_NOT_FOUND  a dtype, backend or policy of that name
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_json(linnet_config *config, const char *text,
                                                 uint64_t length, linnet_error *err);
 

@@ -5,7 +5,8 @@
 /**
  * @file
  * Device profiles: how much memory a GPU has and how fast it is, from a data sheet or measured.
- * Immutable. Files are JSON, linnet-device(5). Sizes are bytes, rates are per second, times seconds.
+ * Immutable. Files are JSON, linnet-device(5). Sizes are bytes, rates are per second, times
+ * seconds.
  */
 
 #include <linnet/base.h>
@@ -36,8 +37,8 @@ LINNET_API const char *linnet_builtin_device_name(uint64_t index);
  *         LINNET_ERROR_FORMAT       no profile: the message names the key
  *         LINNET_ERROR_UNSUPPORTED  "local", which has to be measured first
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_device_open(const linnet_config *config, const char *name_or_path,
                                             linnet_device **out_device, linnet_error *err);
 
@@ -46,8 +47,8 @@ LINNET_API linnet_status linnet_device_open(const linnet_config *config, const c
  *
  * @param source_name  how messages call it
  * @return LINNET_OK, LINNET_ERROR_FORMAT, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_device_parse(const linnet_config *config, const char *text,
                                              uint64_t text_len, const char *source_name,
                                              linnet_device **out_device, linnet_error *err);

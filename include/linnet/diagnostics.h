@@ -30,8 +30,8 @@ enum linnet_severity {
  * An empty list.
  *
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_diagnostics_new(linnet_diagnostics **out_diagnostics,
                                                 linnet_error *err);
 
@@ -76,8 +76,8 @@ LINNET_API const char *linnet_diagnostics_place_label(const linnet_diagnostics *
  * points. Each `out_` may be NULL.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (no such place)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_diagnostics_place(const linnet_diagnostics *diagnostics,
                                                   uint64_t index, uint64_t place,
                                                   uint32_t *out_start_line,
@@ -106,8 +106,8 @@ LINNET_API const char *linnet_diagnostics_help(const linnet_diagnostics *diagnos
  *
  * @param colour  not 0: with ANSI colour sequences
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_diagnostics_to_text(const linnet_diagnostics *diagnostics,
                                                     int32_t colour, linnet_text **out_text,
                                                     linnet_error *err);
@@ -118,8 +118,8 @@ LINNET_API linnet_status linnet_diagnostics_to_text(const linnet_diagnostics *di
  *
  * @param lists   `count` lists, in the order to print them
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_diagnostics_to_json(const linnet_diagnostics *const *lists,
                                                     uint64_t count, linnet_text **out_text,
                                                     linnet_error *err);
@@ -127,8 +127,8 @@ LINNET_API linnet_status linnet_diagnostics_to_json(const linnet_diagnostics *co
 /** The meaning of a code in a few words; NULL for a code that does not exist. Static. @since 0.1 */
 LINNET_API const char *linnet_diagnostic_title(const char *code);
 
-/** The meaning of a code in a paragraph or two; NULL for a code that does not exist. Static. @since
- * 0.1 */
+/** The meaning of a code in a paragraph or two; NULL for a code that does not exist. Static.
+ * @since 0.1 */
 LINNET_API const char *linnet_diagnostic_explanation(const char *code);
 
 /** Codes there are, and the code of an index (NULL out of range). Static. @since 0.1 */

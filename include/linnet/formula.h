@@ -28,8 +28,8 @@ LINNET_API uint64_t linnet_formula_count(void);
  *
  * @return LINNET_OK
  *         LINNET_ERROR_NOT_FOUND  there is none; the message has the nearest name
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_formula_find(const char *name, uint64_t *out_formula,
                                              linnet_error *err);
 
@@ -72,11 +72,13 @@ LINNET_API const char *linnet_formula_symbol_default(uint64_t formula, uint64_t 
  * @return LINNET_OK
  *         LINNET_ERROR_NOT_FOUND  the formula has no such symbol; the message has those it has
  *         LINNET_ERROR_ARGUMENT   `formula` is out of range; a symbol is missing, below its least
- * value, or given as two values; the formula does not hold for these values
+ *                                 value, or given as two values; the formula does not hold for
+ *                                 these values
  *         LINNET_ERROR_CAPACITY   what the formula looks for does not exist: no number of devices,
- * no micro-batch LINNET_ERROR_OVERFLOW   the result passes 2^63 - 1
- * @since 0.1
- */
+ *                                 no micro-batch
+ *         LINNET_ERROR_OVERFLOW   the result passes 2^63 - 1
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_formula_evaluate(uint64_t formula, const char *const *symbols,
                                                  const int64_t *values, uint64_t count,
                                                  int64_t *out_numerator, int64_t *out_denominator,
@@ -88,8 +90,8 @@ LINNET_API linnet_status linnet_formula_evaluate(uint64_t formula, const char *c
  *
  * @param out_text  receives the text; release it with linnet_text_free()
  * @return as linnet_formula_evaluate, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_formula_to_text(uint64_t formula, const char *const *symbols,
                                                 const int64_t *values, uint64_t count,
                                                 linnet_text **out_text, linnet_error *err);
@@ -100,8 +102,8 @@ LINNET_API linnet_status linnet_formula_to_text(uint64_t formula, const char *co
  *
  * @param out_text  receives the text; release it with linnet_text_free()
  * @return as linnet_formula_to_text
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_formula_to_json(uint64_t formula, const char *const *symbols,
                                                 const int64_t *values, uint64_t count,
                                                 linnet_text **out_text, linnet_error *err);

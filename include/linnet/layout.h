@@ -31,8 +31,8 @@ typedef struct linnet_layout linnet_layout;
  *         LINNET_ERROR_UNSUPPORTED  more than 2^20 devices
  *         LINNET_ERROR_OVERFLOW     a product past 2^63 - 1
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_layout_new(const linnet_config *config, const char *order,
                                            linnet_layout **out_layout, linnet_error *err);
 
@@ -60,8 +60,8 @@ LINNET_API uint64_t linnet_layout_set_size(const linnet_layout *layout, uint64_t
  * @param capacity   elements of `out_ranks`
  * @param out_count  receives the number of ranks, also when the array is too small; may be NULL
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (no such set or group, the array is too small)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_layout_copy_ranks(const linnet_layout *layout, uint64_t set,
                                                   uint64_t group, int64_t *out_ranks,
                                                   uint64_t capacity, uint64_t *out_count,

@@ -19,10 +19,11 @@
  *
  * Ownership has six words. What `_new`, `_open`, `_parse`, `_analyse` and `_to_…` put into an
  * `out_` parameter belongs to the caller. `_ref` and `_unref` count the references of immutable
- * objects: models and analyses. `_free` ends a mutable object with one owner: configs, planners,
- * texts, diagnostics. Both accept NULL. A function named by a noun (linnet_model_name) gives
- * something borrowed, valid while its object lives. `_copy_…` fills an array of the caller. An
- * object keeps alive what it needs, so the order of release never matters.
+ * objects: models, analyses, devices and timings. `_free` ends an object with one owner: configs,
+ * planners, totals, layouts, schedules, texts, diagnostics. `_unref` and `_free` accept NULL. A
+ * function named by a noun (linnet_model_name) gives something borrowed, valid while its object
+ * lives. `_copy_…` fills an array of the caller. An object keeps alive what it needs, so the order
+ * of release never matters.
  *
  * Every function that can fail returns a linnet_status and fills the caller's linnet_error, which
  * may be NULL. `out_` values change only on success. Indexes start at 0; a function that takes an
@@ -49,6 +50,8 @@
 #include <linnet/analysis.h>
 
 #include <linnet/planner.h>
+
+#include <linnet/fit.h>
 
 #include <linnet/device.h>
 

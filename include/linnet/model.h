@@ -37,8 +37,8 @@ typedef struct linnet_model linnet_model;
  *                                   file that is not read
  *         LINNET_ERROR_CANCELLED    the source callback asked to stop
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_model_open(const linnet_config *config, const char *name_or_path,
                                            linnet_diagnostics *diagnostics,
                                            linnet_model **out_model, linnet_error *err);
@@ -50,8 +50,8 @@ LINNET_API linnet_status linnet_model_open(const linnet_config *config, const ch
  * @param text         UTF-8, `length` bytes, copied
  * @param source_name  for messages; ends in NUL, copied
  * @return as linnet_model_open
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_model_parse(const linnet_config *config, const char *text,
                                             uint64_t length, const char *source_name,
                                             linnet_diagnostics *diagnostics,
@@ -78,8 +78,8 @@ LINNET_API uint64_t linnet_model_assumption_count(const linnet_model *model);
 /** An assumption; NULL out of range. Borrowed. @since 0.1 */
 LINNET_API const char *linnet_model_assumption(const linnet_model *model, uint64_t index);
 
-/** Entries of the file: those of its blocks in order of declaration, then module-level ones. @since
- * 0.1 */
+/** Entries of the file: those of its blocks in order of declaration, then module-level ones.
+ * @since 0.1 */
 LINNET_API uint64_t linnet_model_entry_count(const linnet_model *model);
 
 /** The name of an entry; NULL out of range. Borrowed. @since 0.1 */
@@ -125,8 +125,8 @@ LINNET_API const char *linnet_model_generic_value(const linnet_model *model, uin
  * manifest. @since 0.1 */
 LINNET_API uint64_t linnet_model_parameter_count(const linnet_model *model, uint64_t block);
 
-/** The path, with [*] for arrays: "layers[*].mlp.gate.weight"; NULL out of range. Borrowed. @since
- * 0.1 */
+/** The path, with [*] for arrays: "layers[*].mlp.gate.weight"; NULL out of range. Borrowed.
+ * @since 0.1 */
 LINNET_API const char *linnet_model_parameter_path(const linnet_model *model, uint64_t block,
                                                    uint64_t index);
 
@@ -134,8 +134,8 @@ LINNET_API const char *linnet_model_parameter_path(const linnet_model *model, ui
 LINNET_API const char *linnet_model_parameter_kind(const linnet_model *model, uint64_t block,
                                                    uint64_t index);
 
-/** The dtype, or the name of the generic that decides it; NULL out of range. Borrowed. @since 0.1
- */
+/** The dtype, or the name of the generic that decides it; NULL out of range. Borrowed.
+ * @since 0.1 */
 LINNET_API const char *linnet_model_parameter_dtype(const linnet_model *model, uint64_t block,
                                                     uint64_t index);
 
@@ -143,8 +143,8 @@ LINNET_API const char *linnet_model_parameter_dtype(const linnet_model *model, u
 LINNET_API uint64_t linnet_model_parameter_rank(const linnet_model *model, uint64_t block,
                                                 uint64_t index);
 
-/** An extent in the block's generics, such as "2 * Inner"; NULL out of range. Borrowed. @since 0.1
- */
+/** An extent in the block's generics, such as "2 * Inner"; NULL out of range. Borrowed.
+ * @since 0.1 */
 LINNET_API const char *linnet_model_parameter_extent(const linnet_model *model, uint64_t block,
                                                      uint64_t index, uint64_t axis);
 
@@ -152,8 +152,8 @@ LINNET_API const char *linnet_model_parameter_extent(const linnet_model *model, 
 LINNET_API uint64_t linnet_model_parameter_repeat_count(const linnet_model *model, uint64_t block,
                                                         uint64_t index);
 
-/** The length of an array the path crosses, outermost first; NULL out of range. Borrowed. @since
- * 0.1 */
+/** The length of an array the path crosses, outermost first; NULL out of range. Borrowed.
+ * @since 0.1 */
 LINNET_API const char *linnet_model_parameter_repeat(const linnet_model *model, uint64_t block,
                                                      uint64_t index, uint64_t level);
 
@@ -180,10 +180,13 @@ LINNET_API int64_t linnet_model_parameter_bytes(const linnet_model *model, uint6
  * Weights of the root with the card's values (sizes it leaves open count as 1): elements of params,
  * a tied one once, absent optional ones not at all.
  *
- * @return LINNET_OK, LINNET_ERROR_ARGUMENT (a generic has no value), LINNET_ERROR_NOT_FOUND (no
- * root), LINNET_ERROR_OVERFLOW, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ * @return LINNET_OK
+ *         LINNET_ERROR_ARGUMENT   a generic has no value
+ *         LINNET_ERROR_NOT_FOUND  no root
+ *         LINNET_ERROR_OVERFLOW
+ *         LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_model_weight_elements(const linnet_model *model,
                                                       int64_t *out_elements, linnet_error *err);
 
@@ -195,11 +198,11 @@ typedef struct linnet_totals linnet_totals;
  * Adds up what the model holds.
  *
  * @param config      may be NULL; of it only the dtype of the caches counts (2 bytes a value
- * without) and whether the bindings are ignored
+ *                    without) and whether the bindings are ignored
  * @param out_totals  receives new totals; release them with linnet_totals_free()
  * @return as linnet_model_weight_elements
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_model_totals(const linnet_model *model, const linnet_config *config,
                                              linnet_totals **out_totals, linnet_error *err);
 
@@ -210,11 +213,11 @@ LINNET_API linnet_status linnet_model_totals(const linnet_model *model, const li
  * @param config      may be NULL; its allocator is used
  * @param path        a *.safetensors, an index, a GGUF file, or a directory with one of them
  * @param out_totals  receives new totals without caches; where an index alone is there, parameters
- * and bytes are what it states, -1 when it does not
+ *                    and bytes are what it states, -1 when it does not
  * @return LINNET_OK, LINNET_ERROR_FILE, LINNET_ERROR_FORMAT, LINNET_ERROR_UNSUPPORTED,
- * LINNET_ERROR_OVERFLOW, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *         LINNET_ERROR_OVERFLOW, LINNET_ERROR_NO_MEMORY
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_weights_totals(const linnet_config *config, const char *path,
                                                linnet_totals **out_totals, linnet_error *err);
 
@@ -240,21 +243,21 @@ LINNET_API int32_t linnet_totals_tied(const linnet_totals *totals);
 /** Formats that params and buffers are stored in, by bytes descending. @since 0.1 */
 LINNET_API uint64_t linnet_totals_format_count(const linnet_totals *totals);
 
-/** A dtype, or a storage format such as "q4_K"; NULL out of range. Borrowed from the model. @since
- * 0.1 */
+/** A dtype, or a storage format such as "q4_K"; NULL out of range. Borrowed from the model.
+ * @since 0.1 */
 LINNET_API const char *linnet_totals_format_name(const linnet_totals *totals, uint64_t index);
 
 /** Tensors of a format; 0 out of range. @since 0.1 */
 LINNET_API int64_t linnet_totals_format_tensors(const linnet_totals *totals, uint64_t index);
+
+/** Bytes of a format; 0 out of range. @since 0.1 */
+LINNET_API int64_t linnet_totals_format_bytes(const linnet_totals *totals, uint64_t index);
 
 /** Tensors of the weights' headers or index; 0 for totals of a model. @since 0.1 */
 LINNET_API int64_t linnet_totals_tensors(const linnet_totals *totals);
 
 /** Files of the weights; 0 for totals of a model. @since 0.1 */
 LINNET_API int64_t linnet_totals_shards(const linnet_totals *totals);
-
-/** Bytes of a format; 0 out of range. @since 0.1 */
-LINNET_API int64_t linnet_totals_format_bytes(const linnet_totals *totals, uint64_t index);
 
 /** Ops the program calls, by qualified name. @since 0.1 */
 LINNET_API uint64_t linnet_model_op_count(const linnet_model *model);
@@ -268,8 +271,8 @@ LINNET_API const char *linnet_model_op_name(const linnet_model *model, uint64_t 
  * when its body is followed, out of range, or for an unknown policy. Static.
  *
  * @param numerics  "exact", "equivalent" or "fast"; NULL: fast
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API const char *linnet_model_op_implementation(const linnet_model *model, uint64_t index,
                                                       const char *numerics);
 

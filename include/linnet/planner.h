@@ -25,8 +25,8 @@ typedef struct linnet_planner linnet_planner;
  * model.
  *
  * @return as linnet_analysis_new
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_planner_new(const linnet_model *model, const linnet_config *config,
                                             linnet_planner **out_planner, linnet_error *err);
 
@@ -39,16 +39,17 @@ LINNET_API void linnet_planner_free(linnet_planner *planner);
  * A cache length that followed the context in the config follows it here too, unless `cache` gives
  * one.
  *
- * @param batch          sequences; 0 keeps the configured number. `context` and `cache` (positions)
- * likewise
+ * @param batch          sequences; 0 keeps the configured number
+ * @param context        positions; likewise
+ * @param cache          positions; likewise
  * @param out_graph      each may be NULL: linnet_analysis_graph_peak,
  * @param out_expected   linnet_analysis_expected_peak,
  * @param out_allocator  linnet_analysis_allocator_peak
  * @return LINNET_OK
  *         LINNET_ERROR_ARGUMENT   a size is negative, or given for a role that is not free
  *         LINNET_ERROR_OVERFLOW   some tensor or sum passes 2^63 - 1 bytes
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_planner_peaks(linnet_planner *planner, int64_t batch,
                                               int64_t context, int64_t cache, int64_t *out_graph,
                                               int64_t *out_expected, int64_t *out_allocator,
@@ -59,8 +60,8 @@ LINNET_API linnet_status linnet_planner_peaks(linnet_planner *planner, int64_t b
  *
  * @param out_analysis  receives a new analysis; release it with linnet_analysis_unref()
  * @return as linnet_planner_peaks, and LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_planner_analyse(linnet_planner *planner, int64_t batch,
                                                 int64_t context, int64_t cache,
                                                 linnet_analysis **out_analysis, linnet_error *err);

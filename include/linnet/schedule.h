@@ -59,8 +59,8 @@ LINNET_API const char *linnet_builtin_schedule_name(uint64_t index);
  *         LINNET_ERROR_ARGUMENT   numbers that the schedule cannot use; the message has the rule
  *                                 and the nearest numbers that keep it
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_schedule_new(const linnet_config *config, const char *name,
                                              int64_t ranks, int64_t microbatches,
                                              int64_t virtual_stages, linnet_schedule **out_schedule,
@@ -77,8 +77,8 @@ LINNET_API linnet_status linnet_schedule_new(const linnet_config *config, const 
  *         LINNET_ERROR_FORMAT  no such JSON; an action that is missing, there twice or out of
  *                              range; a deadlock. The message names the rank and the action
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_schedule_open(const linnet_config *config, const char *path,
                                               linnet_schedule **out_schedule, linnet_error *err);
 
@@ -88,8 +88,8 @@ LINNET_API linnet_status linnet_schedule_open(const linnet_config *config, const
  * @param text         `length` bytes of UTF-8
  * @param source_name  names the text in errors
  * @return as linnet_schedule_open, without LINNET_ERROR_FILE
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_schedule_parse(const linnet_config *config, const char *text,
                                                uint64_t length, const char *source_name,
                                                linnet_schedule **out_schedule, linnet_error *err);
@@ -151,8 +151,8 @@ LINNET_API int64_t linnet_schedule_action_end(const linnet_schedule *schedule, u
 /** Units of time until the last rank is done. @since 0.1 */
 LINNET_API int64_t linnet_schedule_makespan(const linnet_schedule *schedule);
 
-/** Units of time a rank works; the rest of the makespan is its bubble. -1 out of range. @since 0.1
- */
+/** Units of time a rank works; the rest of the makespan is its bubble. -1 out of range.
+ * @since 0.1 */
 LINNET_API int64_t linnet_schedule_busy(const linnet_schedule *schedule, uint64_t rank);
 
 /** When a rank is done; -1 out of range. @since 0.1 */
@@ -161,8 +161,8 @@ LINNET_API int64_t linnet_schedule_finish(const linnet_schedule *schedule, uint6
 /**
  * The most pairs of a stage and a micro-batch that a rank holds at a time: their forward ran, and
  * their backward did not begin to release them, which an input gradient does here. -1 out of range.
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API int64_t linnet_schedule_live_pairs(const linnet_schedule *schedule, uint64_t rank);
 
 /** The same where the weight gradient of a split backward is what releases them; -1 out of range.
@@ -180,8 +180,8 @@ LINNET_API linnet_status linnet_schedule_to_text(const linnet_schedule *schedule
  * { `rank`, `actions` } with actions such as "0F0", "4B2", "(1F6+6B2)".
  *
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_schedule_to_json(const linnet_schedule *schedule,
                                                  linnet_text **out_text, linnet_error *err);
 
@@ -190,8 +190,8 @@ LINNET_API linnet_status linnet_schedule_to_json(const linnet_schedule *schedule
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (more actions than a picture shows),
  *         LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_schedule_to_svg(const linnet_schedule *schedule,
                                                 linnet_text **out_text, linnet_error *err);
 

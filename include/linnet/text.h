@@ -2,8 +2,10 @@
 #ifndef LINNET_TEXT_H
 #define LINNET_TEXT_H
 
-/** @file Text the library made: reports, JSON, rendered diagnostics; and text a callback hands
- * over. */
+/**
+ * @file
+ * Text the library made: reports, JSON, rendered diagnostics; and text a callback hands over.
+ */
 
 #include <linnet/base.h>
 
@@ -25,8 +27,8 @@ LINNET_API uint64_t linnet_text_length(const linnet_text *text);
  *
  * @param data    UTF-8, `length` bytes, copied; may be NULL when `length` is 0
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY (the text is then empty)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_text_set(linnet_text *text, const char *data, uint64_t length,
                                          linnet_error *err);
 
@@ -41,8 +43,8 @@ LINNET_API void linnet_text_free(linnet_text *text);
  * @param text       ends in NUL
  * @param out_bytes  receives the size, a fraction of a byte cut
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (no such size, negative, or past 2^63 - 1)
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_parse_size(const char *text, int64_t *out_bytes, linnet_error *err);
 
 #ifdef __cplusplus

@@ -4,8 +4,8 @@
 
 /**
  * @file
- * How long a step takes on a device, before it runs: what limits it, where the time goes. Immutable.
- * Times are seconds.
+ * How long a step takes on a device, before it runs: what limits it, where the time goes.
+ * Immutable. Times are seconds.
  *
  * Two models answer. "reference" is a published model with its published rates. "linnet", the
  * default, adds what that model leaves out: each rule has a name and a reason, by index below.
@@ -25,8 +25,8 @@ typedef struct linnet_timing linnet_timing;
  * The model of time: "linnet" (the default) or "reference".
  *
  * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_time_model(linnet_config *config, const char *name,
                                                       linnet_error *err);
 
@@ -50,12 +50,12 @@ LINNET_API int32_t linnet_time_rule_is_used(uint64_t index);
  *
  * @param out_timing  receives a new timing; release it with linnet_timing_unref()
  * @return as linnet_analysis_new; LINNET_ERROR_UNSUPPORTED also for layouts whose time is not
- * modelled
- * @since 0.1
- */
+ *         modelled
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_timing_new(const linnet_model *model, const linnet_config *config,
-                                           const linnet_device *device,
-                                           linnet_timing **out_timing, linnet_error *err);
+                                           const linnet_device *device, linnet_timing **out_timing,
+                                           linnet_error *err);
 
 /** Another reference, which is returned. @since 0.1 */
 LINNET_API linnet_timing *linnet_timing_ref(linnet_timing *timing);
@@ -122,8 +122,8 @@ LINNET_API linnet_status linnet_timing_to_text(const linnet_timing *timing, linn
  * host_seconds, bubble, limit}, part, utilisation, memory, costliest[], assumptions[].
  *
  * @return LINNET_OK, LINNET_ERROR_NO_MEMORY
- * @since 0.1
- */
+ *
+ * @since 0.1 */
 LINNET_API linnet_status linnet_timing_to_json(const linnet_timing *timing, linnet_text **out_text,
                                                linnet_error *err);
 

@@ -19,8 +19,7 @@ struct linnet_diagnostics {
     lin_diagnostics list;
 };
 
-/* ---- config ------------------------------------------------------------------------------------
- */
+/* ---- config ---- */
 
 enum {
     CONFIG_ROOT,
@@ -57,6 +56,7 @@ struct linnet_config {
     lin_numerics numerics;
     int64_t kv_block_size; /* 0: contiguous */
     int64_t context_bytes; /* -1: the default */
+    int64_t device_memory; /* 0: not given */
     int64_t file_bytes;
     linnet_source_fn source;
     void *source_user;
@@ -101,8 +101,7 @@ linnet_config *lin_config_clone(const linnet_config *config);
 lin_trace_settings lin_config_trace(const linnet_config *config);
 lin_memory_settings lin_config_memory(const linnet_config *config);
 
-/* ---- model
- * --------------------------------------------------------------------------------------- */
+/* ---- model ---- */
 
 typedef struct model_entry {
     const char *name, *block, *signature;
@@ -152,8 +151,7 @@ struct linnet_model {
 linnet_status lin_model_view_new(lin_arena *arena, const lin_source *source, model_view *out,
                                  linnet_error *err);
 
-/* ---- analysis, planner
- * --------------------------------------------------------------------------- */
+/* ---- analysis, planner ---- */
 
 struct linnet_analysis {
     atomic_uint references;

@@ -64,8 +64,7 @@ void linnet_analysis_unref(linnet_analysis *analysis)
     lin_release(&allocator, analysis, sizeof *analysis);
 }
 
-/* ---- the whole
- * ------------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static int32_t public_confidence(lin_confidence confidence)
 {
@@ -144,8 +143,7 @@ linnet_status linnet_analysis_allocation(const linnet_analysis *analysis, int64_
     return LINNET_OK;
 }
 
-/* ---- components
- * ------------------------------------------------------------------------------------- */
+/* ---- components ---- */
 
 static const lin_component *component(const linnet_analysis *analysis, uint64_t index)
 {
@@ -212,8 +210,15 @@ linnet_status linnet_analysis_copy_component_bytes(const linnet_analysis *analys
     return LINNET_OK;
 }
 
-/* ---- devices, tensors, remarks
- * ------------------------------------------------------------------------ */
+/* ---- devices, tensors, remarks ---- */
+
+const char *linnet_analysis_verdict(const linnet_analysis *analysis)
+{
+    const lin_answer *answer = analysis->answer;
+    return answer->device_memory > 0
+               ? lin_fit_verdict(answer->peaks.expected, answer->device_memory)
+               : NULL;
+}
 
 uint64_t linnet_analysis_device_count(const linnet_analysis *analysis)
 {
@@ -316,8 +321,7 @@ const char *linnet_analysis_assumption(const linnet_analysis *analysis, uint64_t
     return index < analysis->answer->assumption_count ? analysis->answer->assumptions[index] : NULL;
 }
 
-/* ---- the timeline
- * ------------------------------------------------------------------------------------------- */
+/* ---- the timeline ---- */
 
 double linnet_analysis_recompute(const linnet_analysis *analysis)
 {
@@ -391,8 +395,7 @@ int64_t linnet_analysis_phase_end(const linnet_analysis *analysis, uint64_t inde
     return p != NULL ? p->end : -1;
 }
 
-/* ---- reports
- * ------------------------------------------------------------------------------------------- */
+/* ---- reports ---- */
 
 static linnet_status render(const linnet_analysis *analysis, int64_t top,
                             void (*write)(lin_text *out, const lin_answer *answer, uint32_t top),

@@ -109,8 +109,7 @@ linnet_status lin_config_push_text(linnet_config *config, config_texts *list, co
     return LINNET_OK;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------------------------- */
+/* ---- sizes ---- */
 
 static linnet_status set_role(linnet_config *config, lin_role role, int64_t value,
                               linnet_error *err)
@@ -137,8 +136,7 @@ linnet_status linnet_config_set_cache(linnet_config *config, int64_t positions, 
     return set_role(config, LIN_ROLE_CACHE, positions, err);
 }
 
-/* ---- words
- * ------------------------------------------------------------------------------------------ */
+/* ---- words ---- */
 
 static linnet_status unknown_dtype(const char *name, linnet_error *err)
 {
@@ -287,8 +285,7 @@ linnet_status linnet_config_set_cublas_workspace(linnet_config *config, const ch
     return status == LINNET_OK ? lin_config_set_text(config, CONFIG_CUBLAS, text, err) : status;
 }
 
-/* ---- lists
- * ------------------------------------------------------------------------------------------- */
+/* ---- lists ---- */
 
 /* An integer when it is an optional sign and digits, else a dtype. */
 static linnet_status read_binding(const char *generic, const char *value, lin_setting *out,
@@ -340,8 +337,7 @@ linnet_status linnet_config_add_optional(linnet_config *config, const char *path
     return LINNET_OK;
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------ */
+/* ---- numbers ---- */
 
 linnet_status linnet_config_set_no_bindings(linnet_config *config, int32_t ignore,
                                             linnet_error *err)
@@ -370,6 +366,16 @@ linnet_status linnet_config_set_context_bytes(linnet_config *config, int64_t byt
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "the CUDA context cannot have %lld bytes",
                         (long long)bytes);
     config->context_bytes = bytes;
+    return LINNET_OK;
+}
+
+linnet_status linnet_config_set_device_memory(linnet_config *config, int64_t bytes,
+                                              linnet_error *err)
+{
+    if (bytes < 0)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "a device's memory cannot be %lld bytes",
+                        (long long)bytes);
+    config->device_memory = bytes;
     return LINNET_OK;
 }
 
@@ -405,8 +411,7 @@ linnet_status linnet_config_set_file_bytes(linnet_config *config, int64_t bytes,
     return LINNET_OK;
 }
 
-/* ---- for the folders to the left
- * ------------------------------------------------------------------------ */
+/* ---- for the folders to the left ---- */
 
 /* Copies what is owned one by one, so that a half-made copy can be freed. */
 static bool copy_owned(linnet_config *copy, const linnet_config *config)
@@ -486,6 +491,7 @@ lin_memory_settings lin_config_memory(const linnet_config *config)
         .kv_values = config->kv_values,
         .kv_block_size = config->kv_block_size,
         .context_bytes = config->context_bytes,
+        .device_memory = config->device_memory,
         .cublas_workspace_config = config->texts[CONFIG_CUBLAS],
         .effort = lin_plan_default_effort,
         .pipeline = lin_config_pipeline(config),

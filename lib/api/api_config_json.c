@@ -86,6 +86,7 @@ static const config_key config_keys[] = {
     { .key = "context_exchange", .set_text    = linnet_config_set_context_exchange },
     { .key = "context_parallel", .set_integer = linnet_config_set_context_parallel },
     { .key = "cublas_workspace", .set_text    = linnet_config_set_cublas_workspace },
+    { .key = "device_memory",    .set_integer = linnet_config_set_device_memory },
     { .key = "devices",          .set_integer = linnet_config_set_devices },
     { .key = "dtype",            .set_text    = linnet_config_set_dtype },
     { .key = "entry",            .set_text    = linnet_config_set_entry },

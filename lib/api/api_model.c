@@ -5,8 +5,7 @@
 #include "api/api.h"
 #include "zoo/zoo.h"
 
-/* ---- opening
- * ---------------------------------------------------------------------------------------- */
+/* ---- opening ---- */
 
 typedef struct import_bridge {
     const linnet_config *config;
@@ -111,8 +110,7 @@ void linnet_model_unref(linnet_model *model)
     lin_release(&allocator, model, sizeof *model);
 }
 
-/* ---- the model
- * --------------------------------------------------------------------------------------- */
+/* ---- the model ---- */
 
 const char *linnet_model_name(const linnet_model *model)
 {
@@ -139,8 +137,7 @@ const char *linnet_model_assumption(const linnet_model *model, uint64_t index)
     return index < model->source->assumption_count ? model->source->assumptions[index] : NULL;
 }
 
-/* ---- entries
- * -------------------------------------------------------------------------------------------- */
+/* ---- entries ---- */
 
 static const model_entry *entry_at(const linnet_model *model, uint64_t index)
 {
@@ -170,9 +167,7 @@ const char *linnet_model_entry_signature(const linnet_model *model, uint64_t ind
     return entry != NULL ? entry->signature : NULL;
 }
 
-/* ---- blocks
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- blocks ---- */
 
 static const model_block *block_at(const linnet_model *model, uint64_t index)
 {
@@ -232,8 +227,7 @@ const char *linnet_model_generic_value(const linnet_model *model, uint64_t block
     return g != NULL ? g->value : NULL;
 }
 
-/* ---- parameters
- * -------------------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 static const model_parameter *parameter_at(const linnet_model *model, uint64_t block,
                                            uint64_t index)
@@ -324,9 +318,7 @@ linnet_status linnet_model_weight_elements(const linnet_model *model, int64_t *o
     return lin_trace_count_parameters(model->source, false, &model->allocator, out_elements, err);
 }
 
-/* ---- ops
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- ops ---- */
 
 uint64_t linnet_model_op_count(const linnet_model *model)
 {
@@ -348,9 +340,7 @@ const char *linnet_model_op_implementation(const linnet_model *model, uint64_t i
     return lin_backend_choose(model->view.ops[index].op, policy).spelling;
 }
 
-/* ---- names
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- names ---- */
 
 static const lin_zoo_model *builtin(uint64_t index)
 {

@@ -22,7 +22,7 @@ const char *linnet_builtin_schedule_name(uint64_t index)
     return index < lin_schedule_kind_count() ? lin_schedule_kind_name((uint32_t)index) : NULL;
 }
 
-/* ---- making */
+/* ---- making ---- */
 
 /* Takes the schedule, even when it fails. */
 static linnet_status wrap(lin_schedule *take_schedule, const lin_allocator *allocator,
@@ -92,7 +92,7 @@ void linnet_schedule_free(linnet_schedule *schedule)
     lin_release(&allocator, schedule, sizeof *schedule);
 }
 
-/* ---- the whole */
+/* ---- the whole ---- */
 
 const char *linnet_schedule_name(const linnet_schedule *schedule)
 {
@@ -119,7 +119,7 @@ int64_t linnet_schedule_makespan(const linnet_schedule *schedule)
     return schedule->simulation.makespan;
 }
 
-/* ---- ranks */
+/* ---- ranks ---- */
 
 static const lin_schedule_rank *rank_at(const linnet_schedule *schedule, uint64_t rank)
 {
@@ -167,7 +167,7 @@ int64_t linnet_schedule_live_pairs_until_weight(const linnet_schedule *schedule,
     return t != NULL ? (int64_t)t->live_until_weight : -1;
 }
 
-/* ---- actions */
+/* ---- actions ---- */
 
 static const lin_action *action_at(const linnet_schedule *schedule, uint64_t rank, uint64_t index)
 {
@@ -245,7 +245,7 @@ int64_t linnet_schedule_action_end(const linnet_schedule *schedule, uint64_t ran
                : -1;
 }
 
-/* ---- text */
+/* ---- text ---- */
 
 linnet_status linnet_schedule_to_text(const linnet_schedule *schedule, linnet_text **out_text,
                                       linnet_error *err)

@@ -97,8 +97,8 @@ linnet_status linnet_timing_new(const linnet_model *model, const linnet_config *
                                  &config->allocator, &memory, err)) != LINNET_OK)
         goto out;
     timing_settings.parallel = settings.parallel;
-    status = lin_timing_new(memory, device->profile, &timing_settings, &config->allocator, &timing,
-                            err);
+    status =
+        lin_timing_new(memory, device->profile, &timing_settings, &config->allocator, &timing, err);
     if (status == LINNET_OK)
         status = wrap(timing, &config->allocator, out_timing, err);
 out:
@@ -164,8 +164,7 @@ const char *linnet_timing_limit(const linnet_timing *timing)
 
 static double utilisation(const lin_timing *timing, double operations)
 {
-    const double possible =
-        timing->time.seconds * timing->peak * (double)timing->devices;
+    const double possible = timing->time.seconds * timing->peak * (double)timing->devices;
     return possible > 0 ? operations / possible : 0;
 }
 

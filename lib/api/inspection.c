@@ -52,8 +52,7 @@ static const char *dtype_words(const viewer *v, lin_dtype_term dtype)
                : lin_expr_symbol_name(v->program->dims, lin_dtype_symbol(dtype));
 }
 
-/* ---- generics
- * ---------------------------------------------------------------------------------------- */
+/* ---- generics ---- */
 
 static const char *generic_kind(const lin_generic *generic)
 {
@@ -118,8 +117,7 @@ static void view_generics(viewer *v, const lin_block *block, model_block *out)
     out->generic_count = block->generics.count;
 }
 
-/* ---- parameters
- * --------------------------------------------------------------------------------------- */
+/* ---- parameters ---- */
 
 /* The block's generics as themselves, or (`numbers`) with the card's values and the declared
  * defaults. */
@@ -289,8 +287,7 @@ static linnet_status view_blocks(viewer *v, model_view *out, linnet_error *err)
     return LINNET_OK;
 }
 
-/* ---- entries
- * ---------------------------------------------------------------------------------------------- */
+/* ---- entries ---- */
 
 static const char *signature(viewer *v, const lin_function *function)
 {

@@ -124,9 +124,9 @@ typedef enum lin_channels {
 typedef struct lin_runtime_settings {
     lin_backend_kind backend;
     bool training;
-    int64_t processes;                   /* of the largest group; 0 counts as 1 */
-    int64_t communicators;               /* groups of several processes */
-    const char *communicator_note;       /* NULL: "" */
+    int64_t processes;             /* of the largest group; 0 counts as 1 */
+    int64_t communicators;         /* groups of several processes */
+    const char *communicator_note; /* NULL: "" */
     lin_channels channels;
     int64_t context_bytes;               /* -1: the default */
     const char *cublas_workspace_config; /* NULL or "": the default; ":4096:2:16:8" */

@@ -156,8 +156,8 @@ static const char *const channel_figures[] = {
 };
 
 static linnet_status fill_communicators(const item_row *row, const lin_json *items,
-                                        const lin_runtime_settings *settings,
-                                        lin_runtime_item *out, linnet_error *err)
+                                        const lin_runtime_settings *settings, lin_runtime_item *out,
+                                        linnet_error *err)
 {
     const linnet_status status = read_figure(items, row->figure, &out->bytes, err);
     out->note = settings->communicator_note != NULL ? settings->communicator_note : "";

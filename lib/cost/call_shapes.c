@@ -2,8 +2,9 @@
 
 /*
  * A graph's steps as calls. Each step that makes one gets a row of tracing.md 15.4 and the places
- * of the sizes that the row wants; equal calls of all layers become one shape, so that pricing costs
- * the distinct ones (some tens) and only the clocks walk all of them. Expressions are compiled once.
+ * of the sizes that the row wants; equal calls of all layers become one shape, so that pricing
+ * costs the distinct ones (some tens) and only the clocks walk all of them. Expressions are
+ * compiled once.
  */
 
 #include "cost/calls.h"
@@ -184,9 +185,8 @@ static void describe_comprehension(shape_builder *b, const lin_step *step, call_
         return;
     head->flags |= CALL_TWO_READS;
     for (uint32_t i = 0; i < 2; i++)
-        head->operands[i] = operand_of(b, i < step->input_count
-                                              ? step->inputs[i]
-                                              : step->region_reads[i - step->input_count]);
+        head->operands[i] = operand_of(
+            b, i < step->input_count ? step->inputs[i] : step->region_reads[i - step->input_count]);
     head->operands[2] = operand_of(b, step->outputs[0]);
     head->rate = lin_rate_dtype_of(object_at(b, step->outputs[0])->dtype);
 }
@@ -388,10 +388,11 @@ static void add_parameters(shape_builder *b)
     for (uint32_t i = 0; i < b->graph->objects.count; i++) {
         const lin_object *o = object_at(b, i);
         if (o->persistent && o->category == LIN_CATEGORY_PARAMETERS && o->owner == i)
-            LIN_PUSH(b->arena, &b->parameters,
-                     ((parameter_slots){ slot_of(b, o->bytes), slot_of(b, o->elements),
-                                         !(b->cost->settings.rules & LIN_RULE_S13) ||
-                                             lin_cost_is_trained(&b->cost->settings, b->graph, i) }));
+            LIN_PUSH(
+                b->arena, &b->parameters,
+                ((parameter_slots){ slot_of(b, o->bytes), slot_of(b, o->elements),
+                                    !(b->cost->settings.rules & LIN_RULE_S13) ||
+                                        lin_cost_is_trained(&b->cost->settings, b->graph, i) }));
     }
 }
 
@@ -432,8 +433,7 @@ static void finish(shape_builder *b)
     cost->parameter_count = b->parameters.count;
     cost->wanted = b->wanted.items;
     cost->slot_count = b->wanted.count + 1;
-    cost->program =
-        lin_expr_compile(b->arena, b->graph->exprs, b->wanted.items, b->wanted.count);
+    cost->program = lin_expr_compile(b->arena, b->graph->exprs, b->wanted.items, b->wanted.count);
     cost->integers = LIN_NEW_ARRAY(b->arena, int64_t, cost->slot_count);
     cost->scratch = LIN_NEW_ARRAY(b->arena, int64_t, lin_expr_program_scratch(cost->program));
     cost->values = LIN_NEW_ARRAY(b->arena, double, cost->slot_count);

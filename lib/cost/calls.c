@@ -13,15 +13,16 @@
 #include <math.h>
 
 enum {
-    SKINNY_ROWS = 64,         /* rows up to which a product reads its weight and little else */
-    ONE_QUERY_KERNELS = 8,    /* floor of one-query attention */
-    EMBEDDING_KERNELS = 2,    /* floor of the embedding's backward */
-    BACKWARD_FACTOR = 2,      /* of a product, a norm, anything elementwise */
+    SKINNY_ROWS = 64,      /* rows up to which a product reads its weight and little else */
+    ONE_QUERY_KERNELS = 8, /* floor of one-query attention */
+    EMBEDDING_KERNELS = 2, /* floor of the embedding's backward */
+    BACKWARD_FACTOR = 2,   /* of a product, a norm, anything elementwise */
     MAX_INDEXED_OPERATIONS = 64,
     ONE_SHOT_BYTES = 64 << 10 /* sums up to this run in one kernel, in place */
 };
 
-/* The skinny rate was measured on one weight read again and again, which the L2 partly held (M3). */
+/* The skinny rate was measured on one weight read again and again, which the L2 partly held (M3).
+ */
 static const double cold_weights = 0.87;
 /* What a sum through the library costs the host beyond the one-shot kernel (M1). */
 static const double library_sum = 33e-6;
@@ -108,9 +109,9 @@ static lin_call price_product(const pricing *p, lin_rate_dtype dtype, double ope
 {
     const lin_profile *profile = p->profile;
     const bool is_skinny = rows <= SKINNY_ROWS;
-    const double bandwidth = is_skinny ? profile->skinny * (has_rule(p, LIN_RULE_M3) ? cold_weights
-                                                                                     : 1)
-                                       : profile->bandwidth;
+    const double bandwidth = is_skinny
+                                 ? profile->skinny * (has_rule(p, LIN_RULE_M3) ? cold_weights : 1)
+                                 : profile->bandwidth;
     const double compute = over_rate(operations, lin_rate_product(profile, dtype, out, in));
     const double memory = bytes / bandwidth;
     double device = fmax(fmax(compute, memory), profile->kernel);
@@ -140,8 +141,7 @@ static void price_products(const pricing *p, const call_shape *shape, call_price
         width += at(p, shape->members[i].out);
     out->forward = price_product(p, (lin_rate_dtype)head->rate, operations, width,
                                  at(p, head->operands[1].last), rows, bytes.read + bytes.written);
-    out->forward.host =
-        host(p, (head->flags & CALL_BATCHED) ? LIN_HOST_BATCHED : LIN_HOST_PRODUCT);
+    out->forward.host = host(p, (head->flags & CALL_BATCHED) ? LIN_HOST_BATCHED : LIN_HOST_PRODUCT);
     if (head->member_count > 1)
         out->forward.host += head->member_count * host(p, LIN_HOST_VIEW);
     set_backward(out, products_backward(p, head->flags) * out->forward.device, out->forward.spent,
@@ -216,8 +216,7 @@ static double moved_share(const pricing *p)
 static void price_shared(const pricing *p, const call_shape *shape, call_price *out)
 {
     const double bytes = at(p, shape->head.operands[0].bytes);
-    set_backward(out,
-                 p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link,
+    set_backward(out, p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link,
                  LIN_SPENT_COMMUNICATION, p->profile->dispatch + host(p, LIN_HOST_BACKWARD));
 }
 
@@ -226,8 +225,7 @@ static void price_all_reduce(const pricing *p, const call_shape *shape, call_pri
     const double bytes = lin_cost_bytes(p, shape).written;
     const bool is_large = bytes > ONE_SHOT_BYTES;
     out->forward.spent = LIN_SPENT_COMMUNICATION;
-    out->forward.device =
-        p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link;
+    out->forward.device = p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link;
     out->forward.host = fmax(p->profile->reduce - host(p, LIN_HOST_ELEMENTWISE), 0);
     if (is_large && has_rule(p, LIN_RULE_S11))
         out->forward.device += 2 * bytes / p->profile->elementwise;
@@ -273,8 +271,8 @@ static void price_write(const pricing *p, const call_shape *shape, call_price *o
     if (has_rule(p, LIN_RULE_S2) && bytes <= 0)
         bytes = at(p, update->elements) * update->element_size;
     /* The position's cast and offset are kernels too (M4). */
-    out->forward.device = lin_cost_stream(p, 2 * bytes, 1) +
-                          (has_rule(p, LIN_RULE_M4) ? 2 * p->profile->kernel : 0);
+    out->forward.device =
+        lin_cost_stream(p, 2 * bytes, 1) + (has_rule(p, LIN_RULE_M4) ? 2 * p->profile->kernel : 0);
     out->forward.host = host(p, LIN_HOST_WRITE);
     if (head->flags & CALL_TOKENS)
         out->forward.host += 2 * host(p, LIN_HOST_CAST) + 2 * host(p, LIN_HOST_VIEW);
@@ -324,9 +322,8 @@ static double full_bytes(const pricing *p, const operand_slots *o)
 static bool price_as_product(const pricing *p, const call_shape *shape, call_price *out)
 {
     const call_head *head = &shape->head;
-    const double summed = has_rule(p, LIN_RULE_S1) && (head->flags & CALL_TWO_READS)
-                              ? summed_extent(p, shape)
-                              : 0;
+    const double summed =
+        has_rule(p, LIN_RULE_S1) && (head->flags & CALL_TWO_READS) ? summed_extent(p, shape) : 0;
     if (summed <= 0)
         return false;
     const operand_slots *result = &head->operands[2];
@@ -361,9 +358,9 @@ static double issued_calls(const pricing *p, const call_shape *shape, const move
 static double written_device(const pricing *p, const call_shape *shape, const moved_bytes *bytes,
                              double calls)
 {
-    const bool is_spread = (shape->head.flags & CALL_STRIDED) ||
-                           (bytes->smallest_input > 0 &&
-                            bytes->smallest_input < bytes->largest_result);
+    const bool is_spread =
+        (shape->head.flags & CALL_STRIDED) ||
+        (bytes->smallest_input > 0 && bytes->smallest_input < bytes->largest_result);
     const double moved = bytes->read + bytes->written;
     const double first = is_spread ? lin_cost_spread(p, moved) : lin_cost_stream(p, moved, 1);
     return calls > 1 ? first + (calls - 1) * lin_cost_stream(p, 2 * bytes->written, 1) : first;
@@ -407,6 +404,7 @@ static void price_view(const pricing *p, const call_shape *shape, call_price *ou
 
 typedef void (*price_fn)(const pricing *p, const call_shape *shape, call_price *out);
 
+/* clang-format off */
 static const price_fn price_rows[] = {
     [ROW_PRODUCT] = price_products,     [ROW_ATTENTION] = price_attention,
     [ROW_SHARED] = price_shared,        [ROW_ALL_REDUCE] = price_all_reduce,
@@ -415,6 +413,7 @@ static const price_fn price_rows[] = {
     [ROW_NORM] = price_norm,            [ROW_ELEMENTWISE] = price_written,
     [ROW_VIEW] = price_view,
 };
+/* clang-format on */
 _Static_assert(ARRAY_LEN(price_rows) == ROW_COUNT, "every row has a price");
 
 void lin_cost_price_shape(const pricing *p, const call_shape *shape, call_price *out)

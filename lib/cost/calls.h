@@ -33,11 +33,11 @@ enum {
     CALL_TOKENS = 1 << 7,       /* with two */
     CALL_CAST = 1 << 8,
     CALL_CONCAT = 1 << 9,
-    CALL_NO_GRADIENT = 1 << 10, /* nothing of it has a backward (S7) */
-    CALL_BIASED = 1 << 11,      /* a norm with a bias (S3) */
-    CALL_TWO_READS = 1 << 12,   /* index notation over two tensors (S1) */
-    CALL_INDEXED = 1 << 13,     /* index notation (S5) */
-    CALL_NATIVE = 1 << 14,      /* a native implementation with arithmetic of its own (S1) */
+    CALL_NO_GRADIENT = 1 << 10,  /* nothing of it has a backward (S7) */
+    CALL_BIASED = 1 << 11,       /* a norm with a bias (S3) */
+    CALL_TWO_READS = 1 << 12,    /* index notation over two tensors (S1) */
+    CALL_INDEXED = 1 << 13,      /* index notation (S5) */
+    CALL_NATIVE = 1 << 14,       /* a native implementation with arithmetic of its own (S1) */
     CALL_FROZEN_INPUT = 1 << 15, /* operand 0 of a product carries no gradient, */
     CALL_FROZEN_WEIGHT = 1 << 16 /* its operand 1 (S13) */
 };
@@ -62,7 +62,8 @@ typedef struct member_slots {
 
 enum { CALL_OPERANDS = 4 };
 
-/* A call but for the sizes: equal ones of all layers are one. Only uint32_t, so compared as bytes. */
+/* A call but for the sizes: equal ones of all layers are one. Only uint32_t, so compared as bytes.
+ */
 typedef struct call_head {
     uint32_t row, rate, flags;
     uint32_t member_count, read_count, write_count;
@@ -111,7 +112,7 @@ struct lin_cost {
     int64_t *integers, *scratch; /* of a run */
     double *values;              /* by slot, as last priced */
     call_price *prices;          /* by shape, as last priced */
-    double result_bytes; /* as last priced, as the next two */
+    double result_bytes;         /* as last priced, as the next two */
     double parameter_bytes, parameter_elements;
     double trained_bytes, trained_elements; /* of them, under S13; else the same */
     uint32_t trained_count;
@@ -155,8 +156,8 @@ static inline bool has_rule(const pricing *p, uint32_t rule)
 /* Bytes a step reads and writes. */
 typedef struct moved_bytes {
     double read, written;
-    double largest_result;  /* elements */
-    double smallest_input;  /* elements, of those with any; 0: none */
+    double largest_result; /* elements */
+    double smallest_input; /* elements, of those with any; 0: none */
 } moved_bytes;
 
 moved_bytes lin_cost_bytes(const pricing *p, const call_shape *shape);

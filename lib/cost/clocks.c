@@ -197,8 +197,8 @@ static void add_once(const part_run *r, lin_part *out)
     out->joining = 2 * cost->result_bytes / r->profile->elementwise;
     if (!cost->settings.training)
         return;
-    out->optimizer = (3 + 2 * r->settings->optimizer_states) * cost->trained_bytes /
-                     r->profile->bandwidth;
+    out->optimizer =
+        (3 + 2 * r->settings->optimizer_states) * cost->trained_bytes / r->profile->bandwidth;
     out->accumulating = fmax(3 * cost->trained_bytes / r->profile->elementwise,
                              cost->trained_count * r->profile->host[LIN_HOST_ELEMENTWISE]);
     if (is_sharded(r) && cost->settings.is_stage)
@@ -226,9 +226,7 @@ void lin_cost_part(const lin_cost *cost, const lin_profile *profile,
         run_transfer(&r);
     }
 
-    *out = (lin_part){
-        .seconds = r.clocks.device, .forward = forward, .host = r.clocks.host
-    };
+    *out = (lin_part){ .seconds = r.clocks.device, .forward = forward, .host = r.clocks.host };
     double busy = 0;
     for (int i = 0; i < LIN_SPENT_COUNT; i++)
         busy += out->spent[i] = r.clocks.spent[i];
@@ -239,6 +237,7 @@ void lin_cost_part(const lin_cost *cost, const lin_profile *profile,
 
 /* ---- lists ---- */
 
+/* clang-format off */
 static const char *const kind_names[ROW_COUNT] = {
     [ROW_PRODUCT] = "products",        [ROW_ATTENTION] = "attention",
     [ROW_SHARED] = "gradient sums",    [ROW_ALL_REDUCE] = "sums",
@@ -247,6 +246,7 @@ static const char *const kind_names[ROW_COUNT] = {
     [ROW_NORM] = "norms",              [ROW_ELEMENTWISE] = "elementwise, joins, casts",
     [ROW_VIEW] = "views",
 };
+/* clang-format on */
 
 uint32_t lin_cost_kind_count(void)
 {

@@ -8,14 +8,14 @@
  * together. Times are seconds, rates are per second, both as doubles; sizes stay exact until they
  * are divided by a rate.
  *
- *     profile.c, profile_read.c   device profiles: by name, by file, their keys and what stands in
- *                                 for an absent one
+ *     profile.c, profile_read.c,  device profiles: by name, by file, their keys, what stands in for
+ *     profile_scale.c             an absent one, one device's rates from another's
  *     rates.c                     rates of products and attention, read off a profile's grids
- *     hoist.c, joined.c           which steps make a call at all, and what each call works on
+ *     hoist.c, call_shapes.c      which steps make a call at all, and what each call works on
  *     calls.c, loss_cost.c        what a call costs: one row a kind of step
  *     time_rules.c                the switches that tell the models apart
  *     clocks.c                    host and device clocks through one part
- *     step_time.c                 parts, optimizer, pipelines and replicas put together
+ *     step_time.c, replay.c       parts, optimizer, pipelines and replicas put together
  *     timing.c, costliest.c       the answer for one configuration
  */
 
@@ -89,21 +89,21 @@ typedef struct lin_profile {
     lin_allocator allocator;
     lin_arena arena;
     const char *name, *title, *source;
-    const char *base;      /* the profile whose figures were scaled, or NULL */
-    int64_t memory_bytes;  /* in all */
-    int64_t driver_bytes;  /* that a process can have, as the driver says; 0: not known */
+    const char *base;             /* the profile whose figures were scaled, or NULL */
+    int64_t memory_bytes;         /* in all */
+    int64_t driver_bytes;         /* that a process can have, as the driver says; 0: not known */
     double flops[LIN_RATE_COUNT]; /* peak of products, operations per second; 0: f32's */
     double bandwidth, elementwise, broadcast, skinny, decode, link; /* bytes per second */
-    double latency, reduce;                   /* seconds of a small sum: device, host and device */
-    double kernel, strided_kernel, dispatch;  /* seconds: floors of a kernel, of an issued call */
-    double host[LIN_HOST_COUNT];              /* seconds */
+    double latency, reduce;                  /* seconds of a small sum: device, host and device */
+    double kernel, strided_kernel, dispatch; /* seconds: floors of a kernel, of an issued call */
+    double host[LIN_HOST_COUNT];             /* seconds */
     lin_rate_grid products[LIN_RATE_COUNT];
     const lin_attention_rate *attention;
     uint32_t attention_count;
     lin_sheet sheet;
 } lin_profile;
 
-uint32_t lin_profile_count(void); /* of built-in ones */
+uint32_t lin_profile_count(void);             /* of built-in ones */
 const char *lin_profile_name(uint32_t index); /* NULL: out of range */
 
 /* A built-in name, or the path of a profile file: a word with a '/' or ending in ".json".
@@ -123,8 +123,8 @@ int64_t lin_profile_budget(const lin_profile *profile);
 
 double lin_rate_peak(const lin_profile *profile, lin_rate_dtype dtype);
 double lin_rate_product(const lin_profile *profile, lin_rate_dtype dtype, double out, double in);
-double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype,
-                          lin_attention_kind kind, double width);
+double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype, lin_attention_kind kind,
+                          double width);
 
 /* ---- models of time ---- */
 
@@ -203,11 +203,11 @@ void lin_clocks_run(lin_clocks *clocks, const lin_call *call);
 
 typedef struct lin_cost_settings {
     bool training;
-    bool is_stage;     /* of a pipeline */
-    bool is_compiled;  /* the host issues nothing call by call */
-    int64_t processes; /* of a tensor-parallel group; at least 1 */
-    const bool *trained; /* by object: its bytes are updated (S13); NULL: every float parameter's. Read
-                            while a cost is made */
+    bool is_stage;       /* of a pipeline */
+    bool is_compiled;    /* the host issues nothing call by call */
+    int64_t processes;   /* of a tensor-parallel group; at least 1 */
+    const bool *trained; /* by object: its bytes are updated (S13); NULL: every float parameter's.
+                            Read while a cost is made */
     uint32_t rules;      /* LIN_RULE_ bits */
 } lin_cost_settings;
 
@@ -267,7 +267,8 @@ uint32_t lin_cost_kind_count(void);
 /* As they were last priced. */
 lin_kind_time lin_cost_kind_time(const lin_cost *cost, uint32_t kind);
 
-/* Elements of the first tensor input when it holds integers, else its first extent; as last priced. */
+/* Elements of the first tensor input when it holds integers, else its first extent; as last priced.
+ */
 double lin_cost_tokens(const lin_cost *cost);
 
 /* A call as it stands in a part: for lists of the costliest. */
@@ -284,12 +285,12 @@ lin_cost_entry lin_cost_entry_at(const lin_cost *cost, uint32_t index);
 
 typedef struct lin_step_settings {
     bool training;
-    int64_t microbatches; /* of a pipeline; 1 without */
-    int64_t accumulation; /* steps of gradients summed before the optimizer's; 1 */
-    int64_t replicas;     /* on their own data; 1 */
+    int64_t microbatches;  /* of a pipeline; 1 without */
+    int64_t accumulation;  /* steps of gradients summed before the optimizer's; 1 */
+    int64_t replicas;      /* on their own data; 1 */
     double gradient_bytes; /* of all owned parameters of the whole model: what replicas sum */
     double tokens;         /* of one replica's whole step */
-    double replayed;       /* seconds of all micro-batches along a schedule; 0: by the closed form */
+    double replayed; /* seconds of all micro-batches along a schedule; 0: by the closed form */
     uint32_t rules;
 } lin_step_settings;
 
@@ -306,7 +307,7 @@ const char *lin_limit_name(lin_limit limit);
 typedef struct lin_step_time {
     double seconds;
     double spent[LIN_SPENT_COUNT];
-    double host; /* the device waits for the host */
+    double host;   /* the device waits for the host */
     double bubble; /* share of the step that a stage waits for others */
     double tokens, tokens_per_second;
     int64_t slots;
@@ -357,7 +358,7 @@ typedef struct lin_timing {
     int64_t role_value[LIN_ROLE_COUNT]; /* -1: not set */
     bool training;
     const char *optimizer, *checkpoint; /* of training */
-    lin_part part; /* of the slowest rank, for one micro-batch */
+    lin_part part;                      /* of the slowest rank, for one micro-batch */
     lin_step_time time;
     double recompute; /* as lin_part_settings */
     int64_t devices;  /* that a replica's operations spread over: the ranks of a pipeline */
@@ -365,8 +366,8 @@ typedef struct lin_timing {
     const char *schedule; /* NULL: no pipeline */
     /* Operations of the whole step as the model needs them, and as they run with recomputation. */
     double model_operations, hardware_operations;
-    double peak; /* operations per second that the utilisations are shares of */
-    const char *peak_source; /* "data sheet", or whose it is else */
+    double peak;                   /* operations per second that the utilisations are shares of */
+    const char *peak_source;       /* "data sheet", or whose it is else */
     int64_t expected_peak, budget; /* bytes */
     const lin_costly *costliest;   /* by seconds descending */
     uint32_t costliest_count;

@@ -48,10 +48,9 @@ static void add_entry(lin_costliest *list, const lin_graph *graph, const lin_cos
                       double again, double times)
 {
     const lin_step *step = &graph->steps.items[entry->step];
-    const char *label = entry->members > 1
-                            ? lin_arena_format(list->arena, "%s, %u joined", step->label,
-                                               (unsigned)entry->members)
-                            : step->label;
+    const char *label = entry->members > 1 ? lin_arena_format(list->arena, "%s, %u joined",
+                                                              step->label, (unsigned)entry->members)
+                                           : step->label;
     lin_costly_place *p = find_place(list, label, generalise(list->arena, step->scope));
     const double seconds = (1 + again) * entry->forward.device + entry->backward.device;
     p->costly.calls += (uint32_t)times;

@@ -43,8 +43,8 @@ static void mark_hoisted(marker *m)
         const lin_step *step = &graph->steps.items[k];
         bool varies = false;
         for (uint32_t i = 0; i < step->input_count && !varies; i++)
-            varies = varying[step->inputs[i]] ||
-                     varying[graph->objects.items[step->inputs[i]].owner];
+            varies =
+                varying[step->inputs[i]] || varying[graph->objects.items[step->inputs[i]].owner];
         m->silent[k] = !varies;
         for (uint32_t i = 0; i < step->output_count && varies; i++)
             varying[step->outputs[i]] = true;
@@ -165,8 +165,8 @@ static bool is_repeat(const lin_graph *graph, const lin_step *a, const lin_step 
 
 static uint32_t hash_step(const lin_step *step, const uint32_t *stands_for)
 {
-    uint32_t hash = mix(hash_text(hash_text(2166136261u, step->kind), step->label),
-                        step->arithmetic);
+    uint32_t hash =
+        mix(hash_text(hash_text(2166136261u, step->kind), step->label), step->arithmetic);
     for (uint32_t i = 0; i < step->input_count; i++)
         hash = mix(hash, stands_for[step->inputs[i]]);
     return hash;
@@ -251,8 +251,7 @@ static void mark_gradients(marker *m)
         m->differentiable[k] = any && !stops_gradients(step->kind);
         for (uint32_t i = 0; i < step->output_count && m->differentiable[k]; i++)
             carries[step->outputs[i]] =
-                lin_dtype_class_of(graph->objects.items[step->outputs[i]].dtype) ==
-                LIN_CLASS_FLOAT;
+                lin_dtype_class_of(graph->objects.items[step->outputs[i]].dtype) == LIN_CLASS_FLOAT;
     }
 }
 

@@ -13,8 +13,8 @@
 
 /* In the order of their list: data-center GPUs by generation, then the smaller ones. */
 static const char *const builtin[] = {
-    "h100-80gb", "h100-pcie", "h100-nvl",  "h200",      "b200",     "gb200",    "b300",
-    "a100-80gb", "a100-40gb", "v100-16gb", "v100-32gb", "l4",       "l40s",     "a10",
+    "h100-80gb", "h100-pcie", "h100-nvl",  "h200",      "b200",   "gb200", "b300",
+    "a100-80gb", "a100-40gb", "v100-16gb", "v100-32gb", "l4",     "l40s",  "a10",
     "t4",        "rtx-3090",  "rtx-4090",  "rtx-5090",  "mi300x",
 };
 
@@ -82,8 +82,7 @@ static bool is_path(const char *word)
 }
 
 static linnet_status open_file(const char *path, uint64_t file_bytes,
-                               const lin_allocator *allocator, lin_profile **out,
-                               linnet_error *err)
+                               const lin_allocator *allocator, lin_profile **out, linnet_error *err)
 {
     lin_arena arena;
     const char *text;
@@ -103,8 +102,8 @@ static linnet_status fail_name(const char *name, linnet_error *err)
         return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
                         "this machine's own GPU has not been measured: give a profile file");
     if (nearest != NULL)
-        return lin_fail(err, LINNET_ERROR_NOT_FOUND,
-                        "no device is called `%s`; did you mean `%s`?", name, nearest);
+        return lin_fail(err, LINNET_ERROR_NOT_FOUND, "no device is called `%s`; did you mean `%s`?",
+                        name, nearest);
     return lin_fail(err, LINNET_ERROR_NOT_FOUND,
                     "no device is called `%s`: there are h100-80gb, h200, a100-80gb, l4 and "
                     "others, and paths of profile files",
@@ -112,8 +111,7 @@ static linnet_status fail_name(const char *name, linnet_error *err)
 }
 
 linnet_status lin_profile_open(const char *name_or_path, uint64_t file_bytes,
-                               const lin_allocator *allocator, lin_profile **out,
-                               linnet_error *err)
+                               const lin_allocator *allocator, lin_profile **out, linnet_error *err)
 {
     enum { PATH_SIZE = 64 };
     char path[PATH_SIZE] = "devices/";

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "json/json.h"
 #include "zoo/zoo.h"
+#include "json/json.h"
 
 enum { PROFILE_VERSION = 1, MAX_POINTS = 64, MAX_ENTRIES = 4096, MAX_WIDTH = 1 << 20 };
 static const char kind_word[] = "linnet-device", fallback_name[] = "h100-80gb";
@@ -70,6 +70,7 @@ typedef struct number_key {
     size_t offset; /* of the double */
 } number_key;
 
+/* clang-format off */
 #define KEY(name, rule) { #name, rule, offsetof(lin_profile, name) }
 static const number_key number_keys[] = {
     KEY(bandwidth, POSITIVE), KEY(elementwise, POSITIVE), KEY(broadcast, POSITIVE),
@@ -78,8 +79,12 @@ static const number_key number_keys[] = {
     KEY(strided_kernel, OR_ZERO), KEY(dispatch, OR_ZERO),
 };
 #undef KEY
+/* clang-format on */
 
-#define KEY(name) { #name, POSITIVE, offsetof(lin_sheet, name) }
+#define KEY(name)                                  \
+    {                                              \
+#name, POSITIVE, offsetof(lin_sheet, name) \
+    }
 static const number_key sheet_keys[] = {
     KEY(bf16), KEY(f16), KEY(tf32), KEY(f32), KEY(fp8), KEY(fp4), KEY(bandwidth), KEY(link),
 };
@@ -130,8 +135,8 @@ static linnet_status read_numbers(profile_reader *r, const char *key, const lin_
         if (at < 0)
             return fail_key(r, lin_arena_format(&r->profile->arena, "`%s`", key), object->keys[i],
                             words, count);
-        const linnet_status status = read_number(r, join_keys(r, key, object->keys[i]),
-                                                 &object->items[i], rule, &out[at]);
+        const linnet_status status =
+            read_number(r, join_keys(r, key, object->keys[i]), &object->items[i], rule, &out[at]);
         if (status != LINNET_OK)
             return status;
     }
@@ -207,7 +212,7 @@ static linnet_status read_grid(profile_reader *r, const char *key, const lin_jso
     for (uint32_t i = 0; i < list->count; i++)
         if (!add_point(&axes[0], triples[i][0]) || !add_point(&axes[1], triples[i][1]))
             return refuse(r, key, "has more than 64 sizes on an axis");
-    double *rates = LIN_NEW_ARRAY(arena, double, axes[0].count * axes[1].count);
+    double *rates = LIN_NEW_ARRAY(arena, double, axes[0].count *axes[1].count);
     for (uint32_t i = 0; i < list->count; i++) {
         double *rate = &rates[index_of(&axes[0], triples[i][0]) * axes[1].count +
                               index_of(&axes[1], triples[i][1])];
@@ -265,7 +270,8 @@ static linnet_status read_attention(profile_reader *r, const lin_json *object)
 {
     if (object->kind != LIN_JSON_OBJECT)
         return refuse(r, "attention", "must be an object");
-    lin_attention_rate *rates = LIN_NEW_ARRAY(&r->profile->arena, lin_attention_rate, object->count);
+    lin_attention_rate *rates =
+        LIN_NEW_ARRAY(&r->profile->arena, lin_attention_rate, object->count);
     for (uint32_t i = 0; i < object->count; i++) {
         const char *key = join_keys(r, "attention", object->keys[i]);
         if (!read_attention_key(object->keys[i], &rates[i]))
@@ -280,75 +286,7 @@ static linnet_status read_attention(profile_reader *r, const lin_json *object)
     return LINNET_OK;
 }
 
-/* ---- scaling another profile (tracing.md 15.3) ---- */
-
-/* Half-precision peak of a sheet: V100 and T4 have f16 and no bf16. */
-static double half_of(const lin_sheet *sheet)
-{
-    return sheet->bf16 > 0 ? sheet->bf16 : sheet->f16;
-}
-
-static lin_rate_grid scale_grid(lin_arena *arena, const lin_rate_grid *grid, double ratio)
-{
-    const uint32_t count = grid->out_count * grid->in_count;
-    double *out = LIN_NEW_ARRAY(arena, double, grid->out_count);
-    double *in = LIN_NEW_ARRAY(arena, double, grid->in_count);
-    double *rates = LIN_NEW_ARRAY(arena, double, count);
-    if (count == 0)
-        return (lin_rate_grid){ 0 };
-    memcpy(out, grid->out, grid->out_count * sizeof(*out));
-    memcpy(in, grid->in, grid->in_count * sizeof(*in));
-    for (uint32_t i = 0; i < count; i++)
-        rates[i] = grid->rates[i] * ratio;
-    return (lin_rate_grid){ out, in, rates, grid->out_count, grid->in_count };
-}
-
-static void scale_products(lin_profile *profile, const lin_profile *base, double half, double full)
-{
-    const lin_sheet *sheet = &profile->sheet;
-    const lin_rate_dtype halves = sheet->bf16 > 0 ? LIN_RATE_BF16 : LIN_RATE_F16;
-    profile->flops[LIN_RATE_BF16] = sheet->bf16 > 0 ? base->flops[LIN_RATE_BF16] * half : 0;
-    profile->flops[LIN_RATE_F16] = base->flops[LIN_RATE_F16] * half;
-    profile->flops[LIN_RATE_F32] = base->flops[LIN_RATE_F32] * full;
-    profile->products[halves] =
-        scale_grid(&profile->arena, &base->products[LIN_RATE_BF16], half);
-    profile->products[LIN_RATE_F32] =
-        scale_grid(&profile->arena, &base->products[LIN_RATE_F32], full);
-}
-
-static void scale_rates(lin_profile *profile, const lin_profile *base)
-{
-    const double half = half_of(&profile->sheet) / half_of(&base->sheet);
-    const double full = profile->sheet.f32 / base->sheet.f32;
-    const double bytes = profile->sheet.bandwidth / base->sheet.bandwidth;
-    scale_products(profile, base, half, full);
-    profile->bandwidth = base->bandwidth * bytes;
-    profile->elementwise = base->elementwise * bytes;
-    profile->broadcast = base->broadcast * bytes;
-    profile->skinny = base->skinny * bytes;
-    profile->decode = base->decode * bytes;
-    if (profile->sheet.link > 0)
-        profile->link = base->link * (profile->sheet.link / base->sheet.link);
-
-    lin_attention_rate *rates =
-        LIN_NEW_ARRAY(&profile->arena, lin_attention_rate, base->attention_count);
-    for (uint32_t i = 0; i < base->attention_count; i++) {
-        rates[i] = base->attention[i];
-        rates[i].rate *= rates[i].is_f32 ? full : half;
-    }
-    profile->attention = rates;
-    profile->attention_count = base->attention_count;
-}
-
-static void copy_times(lin_profile *profile, const lin_profile *base)
-{
-    profile->latency = base->latency;
-    profile->reduce = base->reduce;
-    profile->kernel = base->kernel;
-    profile->strided_kernel = base->strided_kernel;
-    profile->dispatch = base->dispatch;
-    memcpy(profile->host, base->host, sizeof(profile->host));
-}
+/* ---- another profile as the base ---- */
 
 static linnet_status open_builtin(profile_reader *r, const char *name, lin_profile **out)
 {
@@ -368,36 +306,19 @@ static linnet_status find_base(profile_reader *r, const char *name, lin_profile 
     return status;
 }
 
-/* False: out of memory. The arena's own target would leave `base` behind. */
-static bool take_base(lin_profile *profile, const lin_profile *base)
-{
-    jmp_buf *const outer = profile->arena.on_failure;
-    jmp_buf inner;
-    if (setjmp(inner) != 0) {
-        profile->arena.on_failure = outer;
-        return false;
-    }
-    profile->arena.on_failure = &inner;
-    scale_rates(profile, base);
-    copy_times(profile, base);
-    profile->base = lin_arena_text(&profile->arena, base->name, strlen(base->name));
-    profile->arena.on_failure = outer;
-    return true;
-}
-
 static linnet_status use_base(profile_reader *r, const lin_json *value)
 {
     lin_profile *profile = r->profile, *base = NULL;
     if (value->kind != LIN_JSON_STRING)
         return refuse(r, "base", "must be a string");
-    if (half_of(&profile->sheet) <= 0)
+    if (lin_sheet_half(&profile->sheet) <= 0)
         return refuse(r, "sheet.bf16", "is missing, and `base` is scaled by it");
     if (profile->sheet.f32 <= 0)
         return refuse(r, "sheet.f32", "is missing, and `base` is scaled by it");
     if (profile->sheet.bandwidth <= 0)
         return refuse(r, "sheet.bandwidth", "is missing, and `base` is scaled by it");
     linnet_status status = find_base(r, value->text, &base);
-    if (status == LINNET_OK && !take_base(profile, base))
+    if (status == LINNET_OK && !lin_profile_scale(profile, base))
         status = lin_fail_memory(r->err);
     lin_profile_free(base);
     return status;
@@ -406,10 +327,10 @@ static linnet_status use_base(profile_reader *r, const lin_json *value)
 /* ---- the document ---- */
 
 static const char *const document_keys[] = {
-    "version",   "kind",       "name",           "title",   "source",    "base",   "memory",
-    "driver_memory", "sheet",  "flops",          "bandwidth", "elementwise", "broadcast", "skinny",
-    "decode",    "link",       "latency",        "reduce",  "kernel",    "strided_kernel",
-    "dispatch",  "host",       "products",       "attention",
+    "version",   "kind",           "name",     "title", "source",    "base",
+    "memory",    "driver_memory",  "sheet",    "flops", "bandwidth", "elementwise",
+    "broadcast", "skinny",         "decode",   "link",  "latency",   "reduce",
+    "kernel",    "strided_kernel", "dispatch", "host",  "products",  "attention",
 };
 
 static linnet_status check_document(profile_reader *r, const lin_json *document)
@@ -421,8 +342,7 @@ static linnet_status check_document(profile_reader *r, const lin_json *document)
     if (kind == NULL || kind->kind != LIN_JSON_STRING || strcmp(kind->text, kind_word) != 0)
         return refuse(r, "kind", "must be \"linnet-device\"");
     const lin_json *version = lin_json_get(document, "version");
-    if (version == NULL || version->kind != LIN_JSON_INTEGER ||
-        version->integer != PROFILE_VERSION)
+    if (version == NULL || version->kind != LIN_JSON_INTEGER || version->integer != PROFILE_VERSION)
         return refuse(r, "version", "must be 1, the version this program reads");
     for (uint32_t i = 0; i < document->count; i++)
         if (find_word(document_keys, ARRAY_LEN(document_keys), document->keys[i]) < 0)
@@ -535,7 +455,10 @@ static linnet_status fill_absent(profile_reader *r)
     if (p->link > 0 && p->latency > 0 && p->reduce > 0)
         return LINNET_OK;
     if (strcmp(p->name, fallback_name) == 0)
-        return refuse(r, p->link <= 0 ? "link" : p->latency <= 0 ? "latency" : "reduce",
+        return refuse(r,
+                      p->link <= 0      ? "link"
+                      : p->latency <= 0 ? "latency"
+                                        : "reduce",
                       "is missing, and other profiles fall back to it");
     lin_profile *base = NULL;
     const linnet_status status = open_builtin(r, fallback_name, &base);

@@ -17,8 +17,9 @@
 
 lin_rate_dtype lin_rate_dtype_of(lin_dtype dtype)
 {
-    return dtype == LIN_DTYPE_BF16 ? LIN_RATE_BF16 : dtype == LIN_DTYPE_F16 ? LIN_RATE_F16
-                                                                            : LIN_RATE_F32;
+    return dtype == LIN_DTYPE_BF16  ? LIN_RATE_BF16
+           : dtype == LIN_DTYPE_F16 ? LIN_RATE_F16
+                                    : LIN_RATE_F32;
 }
 
 double lin_rate_peak(const lin_profile *profile, lin_rate_dtype dtype)
@@ -72,8 +73,8 @@ double lin_rate_product(const lin_profile *profile, lin_rate_dtype dtype, double
     return rate < peak ? rate : peak;
 }
 
-double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype,
-                          lin_attention_kind kind, double width)
+double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype, lin_attention_kind kind,
+                          double width)
 {
     const lin_attention_rate *best = NULL, *any = NULL;
     double best_distance = 0;

@@ -7,8 +7,8 @@
  *     stage 0  |a|b|c|.|          slots = M + P - 1
  *     stage 1  |.|a|b|c|          bubble = (P - 1) / slots
  *
- * With rule S8 the first micro-batch passes each stage at its own pace and only the slowest repeats.
- * Constant time a stage.
+ * With rule S8 the first micro-batch passes each stage at its own pace and only the slowest
+ * repeats. Constant time a stage.
  */
 
 #include "cost/cost.h"
@@ -75,8 +75,7 @@ static void add_replicas(const lin_profile *profile, const lin_step_settings *se
     const double replicas = (double)settings->replicas;
     if (!settings->training || replicas <= 1)
         return;
-    const double sum =
-        2 * (replicas - 1) / replicas * settings->gradient_bytes / profile->link;
+    const double sum = 2 * (replicas - 1) / replicas * settings->gradient_bytes / profile->link;
     if (sum <= out->seconds)
         return;
     out->spent[LIN_SPENT_COMMUNICATION] += sum - out->seconds;

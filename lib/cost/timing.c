@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The answer to "how long does a step take": the memory's graph, or those of its stages, priced on a
- * device, their clocks run, put together, and what a report says of it. Cost: one analysis, for the
- * peak, and one pass over the calls.
+ * The answer to "how long does a step take": the memory's graph, or those of its stages, priced on
+ * a device, their clocks run, put together, and what a report says of it. Cost: one analysis, for
+ * the peak, and one pass over the calls.
  */
 
 #include <string.h>
@@ -19,8 +19,12 @@ static double states_of(const char *optimizer)
         const char *name;
         double states;
     } rows[] = {
-        { "sgd", 0 },       { "sgd-momentum", 1 },     { "lion", 1 },
-        { "muon", 1 },      { "adafactor", 0 },        { "adamw-8bit", 1 },
+        { "sgd", 0 },
+        { "sgd-momentum", 1 },
+        { "lion", 1 },
+        { "muon", 1 },
+        { "adafactor", 0 },
+        { "adamw-8bit", 1 },
         { "paged-adamw-8bit", 1 },
     };
     for (uint32_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -43,9 +47,9 @@ typedef struct timing_run {
     uint32_t rules;
     uint32_t stage_count; /* 1 without a pipeline */
     bool is_pipeline;
-    lin_cost **costs;          /* by stage */
-    lin_part *parts;           /* by stage, */
-    lin_part *ranks;           /* by rank */
+    lin_cost **costs; /* by stage */
+    lin_part *parts;  /* by stage, */
+    lin_part *ranks;  /* by rank */
     uint32_t rank_count;
     linnet_error *err;
 } timing_run;
@@ -83,8 +87,7 @@ static linnet_status check_schedule(const timing_run *r)
 
 /* ---- parts ---- */
 
-static linnet_status find_symbols(const timing_run *r, bool of_one_microbatch,
-                                  const int64_t **out)
+static linnet_status find_symbols(const timing_run *r, bool of_one_microbatch, const int64_t **out)
 {
     const uint32_t count = lin_expr_symbol_count(r->graph->exprs);
     int64_t *symbols = LIN_NEW_ARRAY(r->scratch, int64_t, count);
@@ -132,8 +135,8 @@ static linnet_status run_part(timing_run *r, uint32_t stage, const int64_t *symb
         .rules = r->rules,
     };
     const lin_part_settings around = {
-        .recompute = lin_memory_recomputed(r->memory, r->is_pipeline ? stage : LIN_NO_STAGE,
-                                           symbols),
+        .recompute =
+            lin_memory_recomputed(r->memory, r->is_pipeline ? stage : LIN_NO_STAGE, symbols),
         .received_bytes = split != NULL ? received_bytes(r, split, symbols) : 0,
         .shards = r->parallel.shards,
         .keeps_parameters = r->parallel.zero == 1 || r->parallel.zero == 2,
@@ -222,7 +225,7 @@ static void set_peak(timing_run *r)
     lin_dtype dtype = LIN_DTYPE_F32;
     lin_dtype_find(t->dtype, strlen(t->dtype), &dtype);
     const lin_rate_dtype rate = lin_rate_dtype_of(dtype);
-    const double said = rate == LIN_RATE_BF16 ? sheet->bf16
+    const double said = rate == LIN_RATE_BF16  ? sheet->bf16
                         : rate == LIN_RATE_F16 ? sheet->f16
                                                : sheet->f32;
     t->peak = said > 0 ? said : lin_rate_peak(r->profile, rate);
@@ -233,14 +236,14 @@ static void set_peak(timing_run *r)
 static void set_operations(timing_run *r, const int64_t *symbols)
 {
     lin_timing *t = r->timing;
-    const double passes = (double)t->microbatches *
-                          (t->training ? (double)r->answer->training->accumulation : 1);
+    const double passes =
+        (double)t->microbatches * (t->training ? (double)r->answer->training->accumulation : 1);
     double forward = 0, again = 0;
     for (uint32_t i = 0; i < r->stage_count; i++) {
         const double part = r->parts[i].model_operations * passes;
         forward += part;
-        again += part * lin_memory_recomputed(r->memory, r->is_pipeline ? i : LIN_NO_STAGE,
-                                              symbols);
+        again +=
+            part * lin_memory_recomputed(r->memory, r->is_pipeline ? i : LIN_NO_STAGE, symbols);
     }
     t->model_operations = t->training ? 3 * forward : forward;
     t->hardware_operations = t->model_operations + (t->training ? again : 0);
@@ -306,8 +309,7 @@ static void list_costliest(timing_run *r)
     lin_costly *list = LIN_NEW_ARRAY(&t->arena, lin_costly, LIN_TIMING_COSTLIEST);
     lin_costliest costliest = { .arena = &t->arena };
     for (uint32_t i = 0; i < r->stage_count; i++)
-        if (r->schedule == NULL ? i == t->time.slowest
-                                : r->schedule->rank_of[i] == t->time.slowest)
+        if (r->schedule == NULL ? i == t->time.slowest : r->schedule->rank_of[i] == t->time.slowest)
             lin_costliest_add(&costliest, r->costs[i],
                               r->is_pipeline ? &lin_memory_stage(r->memory, i)->graph : r->graph,
                               t->recompute, (double)t->microbatches);

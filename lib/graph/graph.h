@@ -29,8 +29,8 @@ typedef struct lin_object {
     int32_t producer;  /* step, or LIN_NO_STEP */
     uint32_t owner;    /* the root owner; itself when it owns its storage */
     bool persistent;
-    bool is_cache_axis_known; /* a KV cache whose axes are [batch, heads, positions, width] (rank 4)
-                               */
+    /* a KV cache whose axes are [batch, heads, positions, width] (rank 4) */
+    bool is_cache_axis_known;
 } lin_object;
 
 typedef struct lin_step {
@@ -84,7 +84,7 @@ typedef struct lin_graph {
     LIN_LIST(lin_object) objects;
     LIN_LIST(lin_step) steps;
     LIN_LIST(uint32_t) outputs; /* distinct */
-    uint32_t returned;          /* the first of them are results; the rest are new values of states */
+    uint32_t returned; /* the first of them are results; the rest are new values of states */
     LIN_LIST(const char *) units; /* paths of the root's blocks, an array's one by one, in order */
     LIN_LIST(lin_relation) relations;
     LIN_LIST(lin_unknown_call) unknown_workspaces;
@@ -99,8 +99,8 @@ typedef struct lin_graph {
  * of latent attention among them, hold keys. */
 bool lin_object_holds_values(const lin_object *cache);
 
-lin_graph *lin_graph_new(
-    const lin_allocator *allocator);   /* NULL: out of memory. The arena has no jump target yet */
+/* NULL: out of memory. The arena has no jump target yet. */
+lin_graph *lin_graph_new(const lin_allocator *allocator);
 void lin_graph_free(lin_graph *graph); /* accepts NULL */
 
 /* Steps [first_step, end_step) during which an owner must keep its bytes. */
@@ -118,8 +118,7 @@ const lin_lifetime *lin_graph_lifetimes(lin_arena *arena, const lin_graph *graph
  * broken. */
 bool lin_graph_check(const lin_graph *graph, char *why, uint64_t capacity);
 
-/* ---- stages of a pipeline (stages.c, stage_split.c): tracing.md 11.1, 11.2
- * --------------------------------------- */
+/* ---- stages of a pipeline (stages.c, stage_split.c): tracing.md 11.1, 11.2 ---- */
 
 /* Stage s has units [first_unit[s], first_unit[s + 1]). */
 typedef struct lin_stage_plan {
@@ -164,8 +163,7 @@ typedef struct lin_stage_graph {
 lin_stage_graph *lin_graph_split(const lin_graph *whole, const lin_stage_plan *plan,
                                  lin_arena *arena);
 
-/* ---- arena planning (plan.c): offsets for buffers whose lifetimes are known
- * --------------------------------------- */
+/* ---- arena planning (plan.c): offsets for buffers whose lifetimes are known ---- */
 
 typedef struct lin_buffer {
     int64_t bytes; /* already rounded up to the alignment */
@@ -180,8 +178,8 @@ typedef struct lin_plan {
 } lin_plan;
 
 typedef struct lin_plan_effort {
-    uint64_t
-        search_nodes; /* placements the search may try beyond the greedy rule; 0: greedy only */
+    /* placements the search may try beyond the greedy rule; 0: greedy only */
+    uint64_t search_nodes;
     int64_t stop_at_bytes; /* a plan this small is good enough; 0: the live bound */
 } lin_plan_effort;
 extern const lin_plan_effort lin_plan_default_effort;

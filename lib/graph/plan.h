@@ -18,7 +18,7 @@ typedef bool (*lin_plan_before)(const void *context, uint32_t a, uint32_t b);
 void lin_plan_sort(uint32_t *items, uint32_t count, uint32_t *scratch, lin_plan_before before,
                    const void *context);
 
-/* ---- first fit (plan_fit.c) */
+/* ---- first fit (plan_fit.c) ---- */
 
 typedef struct lin_fit_span {
     int64_t offset, end;
@@ -51,7 +51,7 @@ static inline bool lin_plan_is_solid(const lin_buffer *buffer)
     return buffer->bytes > 0 && buffer->first_step < buffer->end_step;
 }
 
-/* ---- packing below a given height (plan_pack.c) */
+/* ---- packing below a given height (plan_pack.c) ---- */
 
 /* Lives as ranges of cliques: the maximal sets of buffers alive at once, in order of time. Two
  * buffers overlap exactly when they share a clique. */
@@ -73,7 +73,7 @@ lin_pack_result lin_pack_solve(lin_pack *pack, const lin_pack_item *items, int64
                                uint64_t *work);
 const int64_t *lin_pack_offsets(const lin_pack *pack); /* of the last success, by item */
 
-/* ---- cliques and parts (plan_cliques.c) */
+/* ---- cliques and parts (plan_cliques.c) ---- */
 
 /* The solid buffers in order of first step: member i is buffer members[i], with items[i]. */
 typedef struct lin_cliques {
@@ -86,7 +86,7 @@ lin_cliques lin_cliques_find(lin_arena *arena, const lin_buffer *buffers, uint32
 /* The end of the part that begins at member `begin`: no life of [begin, end) meets one outside. */
 uint32_t lin_cliques_part_end(const lin_cliques *cliques, uint32_t begin);
 
-/* ---- the search (plan_search.c) */
+/* ---- the search (plan_search.c) ---- */
 
 /* Members [begin, end) of the cliques, packed on their own. */
 typedef struct lin_plan_part {

@@ -105,7 +105,7 @@ const int64_t *lin_pack_offsets(const lin_pack *pack)
     return pack->bottoms;
 }
 
-/* ---- decisions and taking them back */
+/* ---- decisions and taking them back ---- */
 
 static bool is_blocked(const lin_pack *pack, uint32_t item)
 {
@@ -143,7 +143,7 @@ static void place(lin_pack *pack, uint32_t begin, uint32_t end)
     }
 }
 
-/* ---- looking at a node */
+/* ---- looking at a node ---- */
 
 typedef struct view {
     int32_t first, last; /* cliques of the part */
@@ -284,7 +284,7 @@ static uint32_t choose(const lin_pack *pack, const frame *f)
     return i;
 }
 
-/* ---- the search */
+/* ---- the search ---- */
 
 static void push_part(lin_pack *pack, uint32_t begin, uint32_t end)
 {

@@ -23,7 +23,7 @@ enum {
     TRIES_AN_ORDER = 5 /* later: as it is, then shuffled */
 };
 
-/* ---- orders */
+/* ---- orders ---- */
 
 typedef enum order_key {
     BY_NOTHING,
@@ -135,7 +135,7 @@ static void rank_items(search *s, const order_key *by)
     lin_plan_sort(s->ranked, s->part->count, s->scratch, ranks_before, s);
 }
 
-/* ---- first fit in several orders */
+/* ---- first fit in several orders ---- */
 
 static void spend(search *s, uint64_t work)
 {
@@ -173,7 +173,7 @@ static void try_fits(search *s, lin_arena *arena)
     }
 }
 
-/* ---- packing below a capacity */
+/* ---- packing below a capacity ---- */
 
 static void keep_packed(search *s)
 {

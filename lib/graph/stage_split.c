@@ -34,9 +34,9 @@ typedef struct splitter {
     int32_t *step_home;  /* by step; NOWHERE: of the inputs alone */
     int32_t *set_number; /* by object that may be on several stages; NO_NUMBER */
     uint64_t *sets;      /* of its stages */
-    int32_t *step_set;  /* by step without a home: the set of its stages */
-    uint32_t *local;    /* by object: here, while one stage is made */
-    uint32_t *moved;    /* by owner that is not here: the first object here that shares it */
+    int32_t *step_set;   /* by step without a home: the set of its stages */
+    uint32_t *local;     /* by object: here, while one stage is made */
+    uint32_t *moved;     /* by owner that is not here: the first object here that shares it */
 } splitter;
 
 static int32_t last_stage(const splitter *s)
@@ -157,8 +157,7 @@ static void place_unanchored(splitter *s)
         const lin_step *step = &whole->steps.items[k];
         for (uint32_t i = 0; i < step->output_count && s->step_home[k] == NOWHERE; i++)
             for (uint32_t word = 0; word < s->words; word++)
-                set_at(s, s->step_set[k])[word] |=
-                    set_at(s, s->set_number[step->outputs[i]])[word];
+                set_at(s, s->step_set[k])[word] |= set_at(s, s->set_number[step->outputs[i]])[word];
         add_readers(s, k, step->inputs, step->input_count);
         add_readers(s, k, step->region_reads, step->region_read_count);
     }
@@ -189,6 +188,16 @@ static bool is_here(const splitter *s, uint32_t object, uint32_t stage)
                                 : s->home[object] == (int32_t)stage;
 }
 
+/* Bytes of a value by itself: those it owns (of a split tensor its part), or all it shows. */
+static lin_expr own_bytes(const splitter *s, uint32_t id)
+{
+    const lin_object *object = &s->whole->objects.items[id];
+    return object->owner == id
+               ? object->bytes
+               : lin_expr_mul(s->whole->exprs, object->elements,
+                              lin_expr_int(s->whole->exprs, lin_dtype_bytes(object->dtype)));
+}
+
 /* Adds an object of the whole graph. One whose owner is not here owns what the owner would, or,
  * received, its own elements. */
 static uint32_t add_object(stage_maker *m, uint32_t id, int32_t producer)
@@ -206,11 +215,7 @@ static uint32_t add_object(stage_maker *m, uint32_t id, int32_t producer)
         object.bytes = lin_expr_int(s->whole->exprs, 0);
     } else {
         object.owner = here;
-        object.bytes = object.persistent
-                           ? s->whole->objects.items[owner].bytes
-                           : lin_expr_mul(s->whole->exprs, object.elements,
-                                          lin_expr_int(s->whole->exprs,
-                                                       lin_dtype_bytes(object.dtype)));
+        object.bytes = object.persistent ? s->whole->objects.items[owner].bytes : own_bytes(s, id);
         if (object.persistent)
             object.storage = s->whole->objects.items[owner].storage;
         s->moved[owner] = here;
@@ -256,10 +261,8 @@ static void add_inputs(stage_maker *m)
         object.producer = LIN_NO_STEP;
         object.persistent = false;
         object.category = LIN_CATEGORY_INPUTS;
+        object.bytes = own_bytes(s, i);
         object.owner = here;
-        object.bytes =
-            lin_expr_mul(whole->exprs, object.elements,
-                         lin_expr_int(whole->exprs, lin_dtype_bytes(object.dtype)));
         s->local[i] = here;
         if (s->moved[whole->objects.items[i].owner] == NO_LOCAL)
             s->moved[whole->objects.items[i].owner] = here;
@@ -335,7 +338,8 @@ static void add_own_gradients(stage_maker *m)
     uint32_t first = 0, end = 0;
     for (uint32_t i = 0; i < whole->own_gradients.count; i++) {
         lin_own_gradient own = whole->own_gradients.items[i];
-        for (first = 0; first < graph->steps.count && (int32_t)m->whole_step[first] < own.first_step;)
+        for (first = 0;
+             first < graph->steps.count && (int32_t)m->whole_step[first] < own.first_step;)
             first++;
         for (end = first; end < graph->steps.count && (int32_t)m->whole_step[end] < own.end_step;)
             end++;

@@ -11,8 +11,8 @@
  * greedy pass. Cost: units times the bits of a size, and objects times the depth of a lookup.
  */
 
-#include "graph/graph.h"
 #include "graph/stages.h"
+#include "graph/graph.h"
 
 #include <string.h>
 
@@ -117,7 +117,8 @@ static void split_last(uint32_t *first_unit, uint32_t units, uint32_t stages, ui
 {
     for (; stages < wanted; stages++) {
         uint32_t last = stages - 1;
-        while (last > 0 && (last + 1 < stages ? first_unit[last + 1] : units) - first_unit[last] < 2)
+        while (last > 0 &&
+               (last + 1 < stages ? first_unit[last + 1] : units) - first_unit[last] < 2)
             last--;
         memmove(&first_unit[last + 2], &first_unit[last + 1],
                 (stages - last - 1) * sizeof *first_unit);
@@ -264,9 +265,9 @@ const char *lin_stage_units(const lin_graph *graph, const lin_stage_plan *plan, 
                            strncmp(graph->units.items[i], path, (size_t)array) == 0;
              i++)
             last = next;
-        words = last > index ? lin_arena_format(arena, "%s%s%s-%lld", words, comma, path,
-                                                (long long)last)
-                             : lin_arena_format(arena, "%s%s%s", words, comma, path);
+        words = last > index
+                    ? lin_arena_format(arena, "%s%s%s-%lld", words, comma, path, (long long)last)
+                    : lin_arena_format(arena, "%s%s%s", words, comma, path);
     }
     return words;
 }

@@ -20,7 +20,7 @@
 
 static const char byte_order_mark[] = "\xef\xbb\xbf";
 
-/* ---- the tree */
+/* ---- the tree ---- */
 
 typedef struct copier {
     lin_arena *arena;
@@ -117,7 +117,7 @@ static bool copy_value(copier *c, const json_t *value, lin_json *out)
     return true;
 }
 
-/* ---- refusals */
+/* ---- refusals ---- */
 
 typedef struct document {
     const char *source_name;
@@ -205,7 +205,7 @@ static linnet_status explain(const document *d, const lin_allocator *allocator, 
     return found.code;
 }
 
-/* ---- reading */
+/* ---- reading ---- */
 
 static linnet_status read_tree(document *d, const lin_python_numbers *python, lin_arena *arena,
                                const lin_json **out, linnet_error *err)

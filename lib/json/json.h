@@ -10,9 +10,7 @@
 
 #include "base/base.h"
 
-/* ---- documents
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- documents ---- */
 
 typedef enum lin_json_kind {
     LIN_JSON_NULL,
@@ -47,13 +45,12 @@ enum { LIN_JSON_MAX_BYTES = 16 << 20 };
 linnet_status lin_json_read(const char *source_name, const char *text, uint64_t length,
                             bool python_numbers, lin_arena *arena, const lin_json **out,
                             linnet_error *err);
-const lin_json *lin_json_get(const lin_json *object,
-                             const char *key);      /* NULL: no object, or no such key */
-const char *lin_json_kind_name(lin_json_kind kind); /* "a string", for messages */
+/* NULL: no object, or no such key. */
+const lin_json *lin_json_get(const lin_json *object, const char *key);
+/* "a string", for messages. */
+const char *lin_json_kind_name(lin_json_kind kind);
 
-/* ---- pull reader
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- pull reader ---- */
 
 typedef enum lin_pull_event {
     LIN_PULL_ERROR,
@@ -100,9 +97,7 @@ bool lin_pull_i64(const lin_pull *pull, int64_t *out);
 /* Skips the value that begins with `event` (what lin_pull_next just gave). */
 linnet_status lin_pull_skip(lin_pull *pull, lin_pull_event event, linnet_error *err);
 
-/* ---- writer
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- writer ---- */
 
 /* Writes one document into a text: two-space indent, keys in the order given, integers exact. Empty
  * containers are {} and []. */
@@ -119,8 +114,8 @@ void lin_write_object_end(lin_writer *w);
 void lin_write_array(lin_writer *w);
 void lin_write_array_end(lin_writer *w);
 void lin_write_key(lin_writer *w, const char *key);
-void lin_write_string(lin_writer *w,
-                      const char *text); /* NULL writes null; bad UTF-8 is written as U+FFFD */
+/* NULL writes null; bad UTF-8 is written as U+FFFD. */
+void lin_write_string(lin_writer *w, const char *text);
 void lin_write_i64(lin_writer *w, int64_t value);
 void lin_write_double(lin_writer *w, double value); /* non-finite writes null */
 void lin_write_bool(lin_writer *w, bool value);

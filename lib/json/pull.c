@@ -48,7 +48,7 @@ static void set_state(lin_pull *pull, state next)
     pull->state = (uint8_t)((pull->state & LONG_NUMBERS) | next);
 }
 
-/* ---- errors */
+/* ---- errors ---- */
 
 lin_place lin_json_place(const char *source_name, const char *text, uint64_t offset)
 {
@@ -91,7 +91,7 @@ static lin_pull_event refuse_token(const lin_pull *pull, linnet_error *err, cons
     return LIN_PULL_ERROR;
 }
 
-/* ---- strings */
+/* ---- strings ---- */
 
 static int hex_digit(char c)
 {
@@ -235,7 +235,7 @@ static lin_pull_event read_string(lin_pull *pull, lin_pull_event event, state ne
     return event;
 }
 
-/* ---- numbers and words */
+/* ---- numbers and words ---- */
 
 static uint64_t skip_digits(const lin_pull *pull, uint64_t offset)
 {
@@ -323,7 +323,7 @@ static lin_pull_event read_word(lin_pull *pull, linnet_error *err)
     return refuse_token(pull, err, "a value");
 }
 
-/* ---- structure */
+/* ---- structure ---- */
 
 static bool in_object(const lin_pull *pull)
 {

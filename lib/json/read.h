@@ -12,7 +12,7 @@ lin_place lin_json_place(const char *source_name, const char *text, uint64_t off
 /* Lifts the cap on the length of a number: jansson has none. */
 void lin_pull_allow_long_numbers(lin_pull *pull);
 
-/* ---- Python's bare Infinity, -Infinity and NaN (python_numbers.c) */
+/* ---- Python's bare Infinity, -Infinity and NaN (python_numbers.c) ---- */
 
 /* In a copy of the text each stands as a string of its own length (`"x"` for NaN), so that places
  * stay; what tells them from real strings is their number among all strings, keys included, in

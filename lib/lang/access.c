@@ -100,7 +100,7 @@ static bool plain_position(body *b, const ast_expr *e, const lin_axis *axis, ope
         return false;
     if (out->type->kind == LIN_TYPE_DIM)
         *out = lin_body_adopt(b, *out, LIN_DTYPE_I64);
-    return !body_is_error(*out);
+    return !lin_body_is_error(*out);
 }
 
 /* The number of axes the pack index covers; false after a report. */

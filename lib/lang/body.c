@@ -30,7 +30,7 @@ static void check_alone(checker *c, bodies *all, const scope *where, const ast_e
     body_start(&b, c, all, &f, where);
     b.discarded = true;
     operand o = lin_body_inline(&b, where, NULL, e, want, e->span);
-    if (c->diagnostics->error_count != before || body_is_error(o))
+    if (c->diagnostics->error_count != before || lin_body_is_error(o))
         lin_body_add_faulty(c, all, e);
 }
 

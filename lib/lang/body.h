@@ -120,14 +120,13 @@ enum { BODY_DEPTH_LIMIT = 768 };
 
 /* ---- emit.c ---- */
 
-lin_value lin_body_new_value(body *b, const lin_type *type);
 lin_op *lin_body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value *operands,
                       uint32_t operand_count);
 /* Gives `op` one more result. */
 lin_value lin_body_add_result(body *b, lin_op *op, const lin_type *type);
 operand lin_body_operand(const lin_type *type, lin_value value, lin_span span);
 operand lin_body_error(lin_span span);
-static inline bool body_is_error(operand o)
+static inline bool lin_body_is_error(operand o)
 {
     return o.type->kind == LIN_TYPE_ERROR;
 }
@@ -152,7 +151,6 @@ uint32_t lin_body_error_count(const body *b);
 bool lin_body_is_literal(const lin_type *type); /* DIM or FLOAT */
 operand lin_body_dim(body *b, lin_expr value, lin_span span);
 operand lin_body_float(body *b, double number, lin_span span);
-operand lin_body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span);
 /* `literal` as a scalar of `dtype`: E2104 when the class does not take it, E2105 out of range. */
 operand lin_body_adopt(body *b, operand o, lin_dtype_term dtype);
 /* To a type of a declaration or a context. A mismatch is E2101, E2103 or E2202, or `code` when it
@@ -181,7 +179,6 @@ decl *lin_body_path_decl(body *b, const ast_expr *e, bool *out_reported);
 bool lin_body_is_declared(body *b, lin_name name);
 operand lin_body_name(body *b, ast_ident ident);
 operand lin_body_member(body *b, const ast_expr *e);
-operand lin_body_constant(body *b, decl *d, lin_span span);
 /* Types and generic arguments written here, in this function's terms. */
 const lin_type *lin_body_type(body *b, const ast_type *type);
 uint32_t lin_body_type_args(body *b, const lin_generics *generics, const ast_type_args *args,
@@ -202,7 +199,6 @@ operand lin_body_eval(body *b, const ast_expr *e, const lin_type *hint);
 operand lin_body_eval_whole(body *b, const ast_expr *e, const lin_type *hint);
 /* A compile-time integer: E2123 otherwise. LIN_EXPR_INVALID after a report. */
 lin_expr lin_body_eval_dim(body *b, const ast_expr *e);
-operand lin_body_shape(body *b, const ast_expr *e);
 
 /* ---- operator.c ---- */
 
@@ -216,7 +212,6 @@ typedef enum operand_class {
 
 operand lin_body_unary(body *b, const ast_expr *e);
 operand lin_body_binary(body *b, const ast_expr *e);
-bool lin_body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class);
 /* Operands of one dtype, literals following the typed ones (or `hint`). E2103, E2104. */
 bool lin_body_same_dtype(body *b, lin_span span, const char *what, operand *operands,
                          uint32_t count, operand_class class, const lin_type *hint);

@@ -133,7 +133,7 @@ static bool eval_args(body *b, const target *t)
         slot *s = by_arg[i];
         s->value = lin_body_eval(b, s->arg->value, hint_of(s->type));
         s->value.span = s->arg->value->span;
-        good = good && !body_is_error(s->value);
+        good = good && !lin_body_is_error(s->value);
     }
     return good;
 }
@@ -197,7 +197,7 @@ static bool coerce_args(body *b, const target *t, const inference *call)
             continue;
         const lin_type *want = lin_substitute_type(b->c, &call->own, s->type);
         s->value = lin_body_coerce(b, s->value, want, t->mismatch);
-        good = good && !body_is_error(s->value);
+        good = good && !lin_body_is_error(s->value);
     }
     for (uint32_t i = 0; i < t->slot_count && good; i++) {
         slot *s = &t->slots[i];
@@ -205,7 +205,7 @@ static bool coerce_args(body *b, const target *t, const inference *call)
             continue;
         const lin_type *want = lin_substitute_type(b->c, &call->own, s->type);
         s->value = lin_body_inline(b, &t->home, &call->own, s->default_value, want, t->e->span);
-        good = good && !body_is_error(s->value);
+        good = good && !lin_body_is_error(s->value);
     }
     return good;
 }
@@ -401,7 +401,7 @@ static operand call_member(body *b, const ast_expr *e)
         return not_callable(b, ident.span, e);
 
     operand base = lin_body_eval(b, callee->as.member.base, NULL);
-    if (body_is_error(base))
+    if (lin_body_is_error(base))
         return lin_body_error(e->span);
     if (base.type->kind == LIN_TYPE_BLOCK)
         return call_method(b, e, base);

@@ -133,8 +133,7 @@ struct checker {
     LIN_LIST(lin_name) prelude;            /* names that may not be declared */
 };
 
-/* ---- resolve.c, declare.c
- * ---------------------------------------------------------------------------------------- */
+/* ---- resolve.c, declare.c ---- */
 
 /* Loads, parses and declares the file and all it imports. False when the loader stopped
  * (load_status, load_error). */
@@ -208,9 +207,6 @@ lin_expr lin_dim_not_constant(checker *c, lin_span span);
 decl *lin_find_path(checker *c, const scope *s, const ast_path *path);
 /* A written type, blocks and arrays of them included. */
 const lin_type *lin_resolve_any_type(checker *c, const scope *s, const ast_type *type);
-/* The type of a struct's value: fields substituted. */
-const lin_type *lin_struct_type_of(checker *c, const lin_struct *structure,
-                                   const lin_generic_arg *args);
 /* One argument for `generic`. */
 lin_generic_arg lin_resolve_type_arg(checker *c, const scope *s, const lin_generic *generic,
                                      const ast_type_arg *written);
@@ -226,9 +222,7 @@ lin_constraints lin_resolve_where(checker *c, const scope *s, const ast_where *w
 /* Clears the solver and assumes the constraints of a function and of its block. */
 void lin_assume_constraints(checker *c, const lin_block *block, const lin_function *function);
 
-/* ---- typing.c
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- typing.c ---- */
 
 extern const lin_type lin_error_type, lin_unit_type, lin_none_type, lin_string_type;
 const lin_type *lin_scalar_type(checker *c, lin_dtype_term dtype);
@@ -249,8 +243,6 @@ const char *lin_dtype_text(const checker *c, lin_dtype_term dtype);
 
 /* Provably one type (dimensions by the solver). */
 bool lin_types_equal(checker *c, const lin_type *a, const lin_type *b);
-/* Structurally one type: the same expressions, no proofs. */
-bool lin_types_identical(const lin_type *a, const lin_type *b);
 /* False after E1101 at `span`: `type` has more parts than a type may (they double with each tuple
  * of tuples). To be asked wherever a body makes a tuple. */
 bool lin_check_type_size(checker *c, lin_span span, const lin_type *type);
@@ -316,11 +308,8 @@ bool lin_prove_constraints(checker *c, const subst *s, const lin_constraints *co
 /* E2112 at `span` when `dtype` is outside the class of `generic`. */
 bool lin_check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_term dtype,
                            lin_span span);
-const char *lin_bound_text(lin_dtype_bound bound); /* "Float" */
 
-/* ---- callgraph.c
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- callgraph.c ---- */
 
 /* E2119 at every call that closes a circle; then, when there is none, `writes_state` of every
  * function. */
@@ -330,16 +319,12 @@ bool lin_is_own_module(const checker *c, const lin_module *module);
 /* W1001 and W1003 (bodies report W1002, in modules of one's own). */
 void lin_report_unused(checker *c);
 
-/* ---- body.c
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- body.c ---- */
 
 /* Checks every function's body and fills in its operations. */
 void lin_check_bodies(checker *c);
 
-/* ---- simplify.c
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- simplify.c ---- */
 
 /* The simplifications of language.md 16, to a fixed point, on one function whose callees'
  * `writes_state` is final. (Those that only some numerics allow, such as x * 1, are the tracer's.)

@@ -103,7 +103,7 @@ static operand comprehension(body *b, const ast_stmt *s)
         value = lin_body_settle(b, value, false);
     lin_body_region_leave(b);
     b->indices.count = list.mark;
-    if (body_is_error(value) || lin_body_error_count(b) != before ||
+    if (lin_body_is_error(value) || lin_body_error_count(b) != before ||
         !all_bound(b, &list, "E3103", "output"))
         return lin_body_error(s->value->span);
     if (value.type->kind != LIN_TYPE_SCALAR) {
@@ -183,7 +183,7 @@ operand lin_body_reduce(body *b, const ast_expr *e, const lin_type *hint)
             NULL);
     lin_body_region_leave(b);
     b->indices.count = list.mark;
-    if (body_is_error(value) || lin_body_error_count(b) != before ||
+    if (lin_body_is_error(value) || lin_body_error_count(b) != before ||
         !all_bound(b, &list, "E3102", "reduction") || !is_reducible(b, e, value, accumulator))
         return lin_body_error(e->span);
     operand o = emit_indexed(b, LIN_OP_REDUCE, e->span, &list, region, value, value.type, &op);

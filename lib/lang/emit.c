@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-lin_value lin_body_new_value(body *b, const lin_type *type)
+static lin_value new_value(body *b, const lin_type *type)
 {
     (void)LIN_PUSH(b->c->scratch, &b->types, type);
     return b->types.count - 1;
@@ -47,7 +47,7 @@ lin_op *lin_body_emit(body *b, lin_op_kind kind, lin_span span, const lin_value 
 
 lin_value lin_body_add_result(body *b, lin_op *op, const lin_type *type)
 {
-    lin_value value = lin_body_new_value(b, type);
+    lin_value value = new_value(b, type);
     if (op->result_count == 0)
         op->first_result = value;
     op->result_count++;
@@ -78,7 +78,7 @@ region_builder *lin_body_region_open(body *b)
 lin_value lin_body_region_arg(body *b, const lin_type *type)
 {
     b->region->arg_count++;
-    return lin_body_new_value(b, type);
+    return new_value(b, type);
 }
 
 void lin_body_region_leave(body *b)

@@ -101,7 +101,7 @@ static const lin_generic *pack_named(body *b, const ast_expr *e)
     return g != NULL && g->kind == LIN_GENERIC_SHAPE ? g : NULL;
 }
 
-operand lin_body_shape(body *b, const ast_expr *e)
+static operand shape_literal(body *b, const ast_expr *e)
 {
     uint32_t count = e->as.list.count;
     lin_axis *axes = LIN_NEW_ARRAY(b->c->arena, lin_axis, count);
@@ -135,7 +135,7 @@ lin_expr lin_body_eval_dim(body *b, const ast_expr *e)
     operand o = lin_body_eval(b, e, NULL);
     if (o.type->kind == LIN_TYPE_DIM)
         return o.type->dim;
-    if (!body_is_error(o)) {
+    if (!lin_body_is_error(o)) {
         lin_diagnostic *d =
             lin_body_report(b, e->span, "E2123", "a compile-time integer is required");
         lin_note(b->c, d, "found `%s`", lin_type_text(b->c, o.type));
@@ -170,7 +170,7 @@ static operand eval(body *b, const ast_expr *e, const lin_type *hint)
     case AST_TUPLE:
         return tuple(b, e, hint);
     case AST_SHAPE:
-        return lin_body_shape(b, e);
+        return shape_literal(b, e);
     case AST_PAREN:
         o = lin_body_eval(b, e->as.inner, hint);
         o.span = e->span;

@@ -88,7 +88,7 @@ static bool is_condition(body *b, operand o)
 {
     if (o.type->kind == LIN_TYPE_SCALAR && o.type->dtype == LIN_DTYPE_BOOL)
         return true;
-    if (body_is_error(o))
+    if (lin_body_is_error(o))
         return false;
     lin_diagnostic *d =
         lin_body_report(b, o.span, "E2114", "a condition is a scalar `bool`, found `%s`",
@@ -218,7 +218,7 @@ static operand scrutinee(body *b, const ast_expr *e)
     o.span = e->as.match.value->span;
     if (o.parts != NULL || o.type->kind == LIN_TYPE_NONE)
         o = lin_body_settle(b, o, false);
-    if (body_is_error(o) || o.type->kind == LIN_TYPE_OPTIONAL || o.type->kind == LIN_TYPE_ENUM)
+    if (lin_body_is_error(o) || o.type->kind == LIN_TYPE_OPTIONAL || o.type->kind == LIN_TYPE_ENUM)
         return o;
     lin_body_report(b, o.span, "E2117", "`match` takes an optional or an enum, found `%s`",
                     lin_type_text(b->c, o.type));
@@ -257,7 +257,7 @@ operand lin_body_match(body *b, const ast_expr *e, const lin_type *hint)
     operand on = scrutinee(b, e);
     lin_op *op;
 
-    if (body_is_error(on) || count == 0 || !eval_arms(b, e, on.type, arms, branches, hint))
+    if (lin_body_is_error(on) || count == 0 || !eval_arms(b, e, on.type, arms, branches, hint))
         return lin_body_error(e->span);
     const lin_type *type = joined_type(b, branches, count, hint);
     if (type->kind == LIN_TYPE_ERROR)

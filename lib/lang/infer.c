@@ -296,7 +296,7 @@ static bool prove_deferred(checker *c, inference *call)
     return true;
 }
 
-const char *lin_bound_text(lin_dtype_bound bound)
+static const char *bound_text(lin_dtype_bound bound)
 {
     switch (bound) {
     case LIN_BOUND_DTYPE:
@@ -317,8 +317,7 @@ bool lin_check_dtype_class(checker *c, const lin_generic *generic, lin_dtype_ter
     if (lin_dtype_satisfies(c, dtype, generic->bound))
         return true;
     lin_report(c, span, "E2112", "generic `%s` wants a dtype of class `%s`, found `%s`",
-               lin_text_of(c, generic->name), lin_bound_text(generic->bound),
-               lin_dtype_text(c, dtype));
+               lin_text_of(c, generic->name), bound_text(generic->bound), lin_dtype_text(c, dtype));
     return false;
 }
 

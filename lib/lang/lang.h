@@ -19,9 +19,7 @@
 #include "lang/ops.h"
 #include "lang/types.h"
 
-/* ---- modules
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- modules ---- */
 
 /* Why a loader has no text for a module. */
 typedef enum lin_load_result {
@@ -54,9 +52,7 @@ typedef struct lin_loader {
     void *user;
 } lin_loader;
 
-/* ---- checking
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- checking ---- */
 
 typedef struct lin_lang_limits {
     uint64_t source_bytes; /* of one file; 16 MiB */
@@ -113,9 +109,7 @@ typedef struct lin_toml_reader {
 linnet_status lin_toml_read(const char *source_name, const char *text, uint64_t length,
                             lin_arena *scratch, const lin_toml_reader *reader, linnet_error *err);
 
-/* ---- bindings
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- bindings ---- */
 
 /*
  * What generics stand for while a program is instantiated: dimensions become expressions of `table`
@@ -149,9 +143,7 @@ lin_dtype_term lin_env_dtype(const lin_env *env, lin_dtype_term dtype);
 const lin_expr *lin_env_shape(lin_arena *arena, const lin_env *env, const lin_axis *axes,
                               uint32_t axis_count, uint32_t *out_rank);
 
-/* ---- manifest
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- manifest ---- */
 
 typedef struct lin_manifest_entry {
     const char *path;       /* "layers[*].attention.q_proj.weight" */

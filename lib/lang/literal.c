@@ -28,7 +28,7 @@ operand lin_body_float(body *b, double number, lin_span span)
     return lin_body_operand(lin_float_type(b->c, true, number), LIN_NO_VALUE, span);
 }
 
-operand lin_body_int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span)
+static operand int_value(body *b, int64_t number, lin_dtype_term dtype, lin_span span)
 {
     lin_op *op;
     operand o =
@@ -178,7 +178,7 @@ static operand dim_value(body *b, lin_expr dim, lin_dtype_term dtype, lin_span s
                             lin_dtype_text(b->c, dtype));
             return lin_body_error(span);
         }
-        return lin_body_int_value(b, number, dtype, span);
+        return int_value(b, number, dtype, span);
     }
     operand o =
         lin_body_emit_one(b, LIN_OP_CONST_DIM, span, NULL, 0, lin_scalar_type(b->c, dtype), &op);
@@ -309,7 +309,7 @@ void lin_body_mismatch(body *b, lin_span span, const char *code, const lin_type 
 static operand make_aggregate(body *b, operand o, const lin_type *type, const operand *parts)
 {
     for (uint32_t i = 0; i < type->part_count; i++)
-        if (body_is_error(parts[i]))
+        if (lin_body_is_error(parts[i]))
             return lin_body_error(o.span);
     return lin_body_emit_one(
         b, type->kind == LIN_TYPE_OPTIONAL ? LIN_OP_OPTION_SOME : LIN_OP_TUPLE_MAKE, o.span, parts,
@@ -370,7 +370,7 @@ operand lin_body_settle(body *b, operand o, bool keep_dims)
     for (uint32_t i = 0; i < o.type->part_count; i++) {
         parts[i] = lin_body_settle(b, o.parts[i], false);
         types[i] = parts[i].type;
-        if (body_is_error(parts[i]))
+        if (lin_body_is_error(parts[i]))
             return lin_body_error(o.span);
     }
     const lin_type *type = o.type->kind == LIN_TYPE_OPTIONAL

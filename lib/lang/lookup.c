@@ -176,7 +176,7 @@ decl *lin_body_path_decl(body *b, const ast_expr *e, bool *out_reported)
 
 /* ---- values of names ---- */
 
-operand lin_body_constant(body *b, decl *d, lin_span span)
+static operand constant_value(body *b, decl *d, lin_span span)
 {
     const lin_type *type = d->constant.type;
     if (type == NULL || type->kind == LIN_TYPE_ERROR)
@@ -230,7 +230,7 @@ static operand decl_value(body *b, ast_ident ident, decl *d)
 {
     switch (d->kind) {
     case LIN_DECL_CONST:
-        return lin_body_constant(b, d, ident.span);
+        return constant_value(b, d, ident.span);
     case LIN_DECL_ALIAS:
         return wrong_kind(b, ident, "a type");
     case LIN_DECL_STRUCT:

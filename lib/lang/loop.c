@@ -151,7 +151,7 @@ static void over_array(body *b, const ast_stmt *s)
 {
     operand array = lin_body_eval(b, s->value, NULL), ignored;
     bool good = array.type->kind == LIN_TYPE_ARRAY;
-    if (!good && !body_is_error(array))
+    if (!good && !lin_body_is_error(array))
         lin_body_report(b, s->value->span, "E2121",
                         "`static for` walks a block array or a range, found `%s`",
                         lin_type_text(b->c, array.type));
@@ -219,7 +219,7 @@ void lin_body_while(body *b, const ast_stmt *s)
     enter(b, &c);
     operand condition = lin_body_eval(b, s->value, NULL);
     lin_body_region_leave(b);
-    if (!body_is_error(condition) &&
+    if (!lin_body_is_error(condition) &&
         (condition.type->kind != LIN_TYPE_SCALAR || condition.type->dtype != LIN_DTYPE_BOOL))
         lin_body_report(b, s->value->span, "E2114", "a condition is a scalar `bool`, found `%s`",
                         lin_type_text(b->c, condition.type));
@@ -321,7 +321,7 @@ operand lin_body_for(body *b, const ast_for *loop, lin_span span, bool as_value)
     lin_body_declare(b, BIND_PARAM, loop->index, index);
     (void)lin_check_declarable(b->c, loop->index);
     lin_body_statements(b, &loop->body, as_value ? END_YIELD : END_LOOP, span, &value);
-    bool yielded = as_value && !body_is_error(value) && value.type->kind != LIN_TYPE_UNIT;
+    bool yielded = as_value && !lin_body_is_error(value) && value.type->kind != LIN_TYPE_UNIT;
     if (yielded)
         y = yields_of(b, value);
     lin_body_scope_close(b, mark);

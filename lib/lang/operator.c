@@ -13,7 +13,7 @@ static bool is_data(const lin_type *type)
     return type->kind == LIN_TYPE_SCALAR || type->kind == LIN_TYPE_TENSOR;
 }
 
-bool lin_body_dtype_fits(body *b, lin_dtype_term dtype, operand_class class)
+static bool dtype_fits(body *b, lin_dtype_term dtype, operand_class class)
 {
     switch (class) {
     case CLASS_ANY:
@@ -88,14 +88,14 @@ bool lin_body_same_dtype(body *b, lin_span span, const char *what, operand *oper
 {
     lin_dtype_term dtype;
     for (uint32_t i = 0; i < count; i++) {
-        if (body_is_error(operands[i]))
+        if (lin_body_is_error(operands[i]))
             return false;
         if (!is_data(operands[i].type) && !lin_body_is_literal(operands[i].type))
             return unsupported(b, span, what, operands[i].type);
     }
     if (!common_dtype(b, span, operands, count, hint, &dtype))
         return false;
-    if (!lin_body_dtype_fits(b, dtype, class)) {
+    if (!dtype_fits(b, dtype, class)) {
         lin_diagnostic *d = lin_body_report(b, span, "E2104", "`%s` does not work on dtype `%s`",
                                             what, lin_dtype_text(b->c, dtype));
         lin_note(b->c, d, "it needs %s", class_words[class]);
@@ -104,7 +104,7 @@ bool lin_body_same_dtype(body *b, lin_span span, const char *what, operand *oper
     for (uint32_t i = 0; i < count; i++) {
         if (lin_body_is_literal(operands[i].type))
             operands[i] = lin_body_adopt(b, operands[i], dtype);
-        if (body_is_error(operands[i]))
+        if (lin_body_is_error(operands[i]))
             return false;
     }
     return true;
@@ -308,7 +308,7 @@ static operand logical(body *b, lin_span span, const char *what, lin_op_kind kin
                        const operand *operands, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
-        if (body_is_error(operands[i]))
+        if (lin_body_is_error(operands[i]))
             return lin_body_error(span);
         if (!is_bool_scalar(operands[i].type)) {
             lin_diagnostic *d =
@@ -361,7 +361,7 @@ operand lin_body_binary(body *b, const ast_expr *e)
 
     sides[0] = lin_body_eval(b, e->as.binary.left, NULL);
     sides[1] = lin_body_eval(b, e->as.binary.right, NULL);
-    if (body_is_error(sides[0]) || body_is_error(sides[1]))
+    if (lin_body_is_error(sides[0]) || lin_body_is_error(sides[1]))
         return lin_body_error(e->span);
     if (row->kind == LIN_OP_AND || row->kind == LIN_OP_OR)
         return logical(b, e->span, row->spelling, row->kind, sides, 2);
@@ -387,7 +387,7 @@ operand lin_body_binary(body *b, const ast_expr *e)
 operand lin_body_unary(body *b, const ast_expr *e)
 {
     operand o = lin_body_eval(b, e->as.unary.operand, NULL);
-    if (body_is_error(o))
+    if (lin_body_is_error(o))
         return lin_body_error(e->span);
     if (e->as.unary.op == AST_NOT)
         return logical(b, e->span, "!", LIN_OP_NOT, &o, 1);

@@ -164,7 +164,7 @@ static bool try_type(parser *p)
 }
 
 /* type-or-dim := type (when followed by "," or ">") | arithmetic */
-ast_type_arg lin_parse_type_or_dim(parser *p)
+static ast_type_arg type_or_dim(parser *p)
 {
     ast_type_arg arg = { 0 };
     uint32_t start = p->now.start;
@@ -188,7 +188,7 @@ static ast_type_args read_type_args(parser *p, bool *is_accumulator)
     lin_advance(p);
     lin_enter(p);
     do {
-        ast_type_arg arg = lin_parse_type_or_dim(p);
+        ast_type_arg arg = type_or_dim(p);
         lin_list_add(p, &arg, sizeof arg);
         *is_accumulator = ++read == 1 && arg.type != NULL;
     } while (lin_accept(p, TOKEN_COMMA) && !lin_at(p, TOKEN_GREATER));
@@ -258,7 +258,7 @@ static ast_generic parse_generic(parser *p)
     parse_kind(p, &generic);
     generic.has_default = lin_accept(p, TOKEN_ASSIGN);
     if (generic.has_default)
-        generic.default_arg = lin_parse_type_or_dim(p);
+        generic.default_arg = type_or_dim(p);
     return generic;
 }
 

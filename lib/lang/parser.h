@@ -159,7 +159,6 @@ void lin_memo_forget(parser *p, uint32_t offset);
 ast_type *lin_parse_type(parser *p);
 /* type-args: at the "<" */
 ast_type_args lin_parse_type_args(parser *p);
-ast_type_arg lin_parse_type_or_dim(parser *p);
 ast_path lin_parse_path(parser *p, const char *what);
 ast_generics lin_parse_generics(parser *p);
 

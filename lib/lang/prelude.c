@@ -60,7 +60,7 @@ static operand make_abs(body *b, prelude_call *call)
         return elementwise(b, call, CLASS_NUMERIC);
     operand zero = lin_body_dim(b, lin_expr_int(b->c->program->dims, 0), call->e->span);
     operand minus = lin_body_dim_arithmetic(b, LIN_OP_SUB, zero, x, call->e->span);
-    if (body_is_error(minus))
+    if (lin_body_is_error(minus))
         return minus;
     return lin_body_dim_arithmetic(b, LIN_OP_MAX, x, minus, call->e->span);
 }
@@ -222,7 +222,7 @@ static bool take_args(body *b, const prelude_row *row, prelude_call *call)
         }
         operand o = lin_body_eval(b, arg->value, NULL);
         o.span = arg->value->span;
-        good = good && !body_is_error(o);
+        good = good && !lin_body_is_error(o);
         call->args[call->count++] = o;
     }
     if (!good)

@@ -208,12 +208,6 @@ static const lin_type *struct_type(checker *c, const lin_struct *structure, lin_
     return type;
 }
 
-const lin_type *lin_struct_type_of(checker *c, const lin_struct *structure,
-                                   const lin_generic_arg *args)
-{
-    return struct_type(c, structure, (lin_generic_arg *)(uintptr_t)args);
-}
-
 static const lin_generics *generics_of(const decl *d)
 {
     switch (d->kind) {

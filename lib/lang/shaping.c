@@ -283,7 +283,7 @@ operand lin_body_make_fill(body *b, prelude_call *call)
                         lin_type_text(b->c, value.type));
         return lin_body_error(span);
     }
-    if (body_is_error(value))
+    if (lin_body_is_error(value))
         return lin_body_error(span);
     return with_axes(b, call, &value, 1, shape.type, value.type->dtype);
 }

@@ -49,7 +49,7 @@ bool lin_solver_spend(lin_solver *solver, uint64_t terms)
     return solver->left != 0;
 }
 
-void lin_solver_forget_cache(lin_solver *solver)
+static void forget_cache(lin_solver *solver)
 {
     memset(solver->cache, 0, sizeof(solver->cache));
 }
@@ -61,7 +61,7 @@ static void forget_facts(lin_solver *solver)
     solver->rules.count = 0;
     solver->not_negative.count = 0;
     solver->not_zero.count = 0;
-    lin_solver_forget_cache(solver);
+    forget_cache(solver);
 }
 
 void lin_solver_clear(lin_solver *solver)
@@ -290,17 +290,17 @@ static void file_values(lin_solver *solver)
 static void file_anew(lin_solver *solver, const solver_assumption *fresh)
 {
     bool solved = file_assumption(solver, fresh);
-    lin_solver_forget_cache(solver);
+    forget_cache(solver);
     /* Every round solves a symbol, so this ends; the limit only bounds the time. */
     for (uint32_t round = 0; solved && round < SOLVER_MAX_DEPTH; round++) {
         solved = false;
         forget_facts(solver);
         for (uint32_t i = 0; i < solver->assumed.count && lin_solver_spend(solver, 8); i++) {
             solved = file_assumption(solver, &solver->assumed.items[i]) || solved;
-            lin_solver_forget_cache(solver);
+            forget_cache(solver);
         }
         file_values(solver);
-        lin_solver_forget_cache(solver);
+        forget_cache(solver);
     }
 }
 
@@ -311,7 +311,7 @@ void lin_solver_assume(lin_solver *solver, lin_comparison comparison, lin_expr l
         return;
     lin_solver_ask(solver);
     (void)LIN_PUSH(solver->arena, &solver->assumed, fresh);
-    lin_solver_forget_cache(solver);
+    forget_cache(solver);
     file_anew(solver, &fresh);
     lin_solver_answer(solver);
 }

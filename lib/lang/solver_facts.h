@@ -86,7 +86,6 @@ void lin_solver_bound_atom(lin_solver *solver, lin_atom atom, lin_range range);
 bool lin_solver_divides(lin_solver *solver, lin_expr divisor, lin_expr e);
 /* Makes e == 0 a rewriting rule. */
 void lin_solver_add_zero(lin_solver *solver, lin_expr e);
-void lin_solver_forget_cache(lin_solver *solver);
 
 static inline lin_expr minus(const lin_solver *solver, lin_expr a, lin_expr b)
 {

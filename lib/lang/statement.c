@@ -150,7 +150,7 @@ static void assign_local(body *b, const ast_stmt *s, const local *l)
     }
     operand o = lin_body_eval_whole(b, s->value, type);
     o = lin_body_coerce(b, o, type, "E2109");
-    if (!body_is_error(o))
+    if (!lin_body_is_error(o))
         lin_body_find_local(b, name)->value = o;
 }
 
@@ -162,7 +162,7 @@ static void assign_member(body *b, const ast_stmt *s, const lin_member *m)
     }
     operand o = lin_body_eval_whole(b, s->value, m->type);
     o = lin_body_coerce(b, o, m->type, "E2109");
-    if (body_is_error(o))
+    if (lin_body_is_error(o))
         return;
     lin_op *op = lin_body_emit(b, LIN_OP_STATE_WRITE, s->span, &o.value, 1);
     op->as.member = m;

@@ -25,9 +25,7 @@ typedef struct ast_stmts {
     lin_span end; /* of the closing brace */
 } ast_stmts;
 
-/* ---- types
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- types ---- */
 
 /* `type-or-dim`: a type when it parses as one (a bare name always does: what it names decides),
  * else a dimension. */
@@ -78,8 +76,7 @@ struct ast_type {
     ast_expr *length; /* ARRAY */
 };
 
-/* ---- expressions
- * ---------------------------------------------------------------------------------------------- */
+/* ---- expressions ---- */
 
 typedef enum ast_binary_op {
     AST_OR,
@@ -236,9 +233,7 @@ struct ast_expr {
     } as;
 };
 
-/* ---- statements
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- statements ---- */
 
 typedef enum ast_stmt_kind {
     AST_LET_INDEX, /* let name[i, *s] = e */
@@ -269,9 +264,7 @@ struct ast_stmt {
     ast_expr *extra[3]; /* STORE */
 };
 
-/* ---- items
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- items ---- */
 
 typedef enum ast_generic_kind {
     AST_DIM,

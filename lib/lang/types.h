@@ -118,8 +118,7 @@ struct lin_type {
     const lin_generic_arg *args; /* BLOCK, STRUCT, ENUM: one for each generic of the declaration */
 };
 
-/* ---- declarations
- * ---------------------------------------------------------------------------------------------- */
+/* ---- declarations ---- */
 
 typedef enum lin_comparison { LIN_EQ, LIN_NE, LIN_LT, LIN_LE, LIN_GT, LIN_GE } lin_comparison;
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Types: making them, what a dtype is known to be, and when two types are one. Types are plain
- * trees in the program's arena; equality is structural, with dimensions compared by proof
- * (lin_types_equal) or as expressions (lin_types_identical). A type of more than MAX_TYPE_PARTS
- * nodes is refused, which keeps every walk over a type bounded.
+ * trees in the program's arena; equality is structural, with dimensions compared by proof. A type
+ * of more than MAX_TYPE_PARTS nodes is refused, which keeps every walk over a type bounded.
  */
 
 #include "lang/check.h"
@@ -156,16 +155,13 @@ const char *lin_dtype_text(const checker *c, lin_dtype_term dtype)
                : lin_expr_symbol_name(c->program->dims, lin_dtype_symbol(dtype));
 }
 
-/* ---- equality: `solver` NULL compares expressions ---- */
+/* ---- equality ---- */
 
 /* An invalid dimension was reported where it arose: it differs from nothing. */
 static bool dims_match(lin_solver *solver, lin_expr a, lin_expr b)
 {
-    if (a == b)
-        return true;
-    if (solver == NULL)
-        return false;
-    return a == LIN_EXPR_INVALID || b == LIN_EXPR_INVALID || lin_solver_equal(solver, a, b);
+    return a == b || a == LIN_EXPR_INVALID || b == LIN_EXPR_INVALID ||
+           lin_solver_equal(solver, a, b);
 }
 
 static bool axes_match(lin_solver *solver, const lin_axis *a, uint32_t a_count, const lin_axis *b,
@@ -221,7 +217,7 @@ static bool types_match(lin_solver *solver, const lin_type *a, const lin_type *b
     if (a == b)
         return true;
     if (a->kind == LIN_TYPE_ERROR || b->kind == LIN_TYPE_ERROR)
-        return solver != NULL || a->kind == b->kind;
+        return true;
     if (a->kind != b->kind)
         return false;
     switch (a->kind) {
@@ -229,11 +225,8 @@ static bool types_match(lin_solver *solver, const lin_type *a, const lin_type *b
     case LIN_TYPE_UNIT:
     case LIN_TYPE_NONE:
     case LIN_TYPE_STRING:
-        return true;
     case LIN_TYPE_FLOAT:
-        /* The same digits, not the same value: 0.0 and -0.0 differ, and no NaN can be written. */
-        return solver != NULL || (a->has_number == b->has_number && !(a->number < b->number) &&
-                                  !(a->number > b->number));
+        return true;
     case LIN_TYPE_SCALAR:
         return a->dtype == b->dtype;
     case LIN_TYPE_TENSOR:
@@ -263,11 +256,6 @@ static bool types_match(lin_solver *solver, const lin_type *a, const lin_type *b
 bool lin_types_equal(checker *c, const lin_type *a, const lin_type *b)
 {
     return types_match(c->solver, a, b);
-}
-
-bool lin_types_identical(const lin_type *a, const lin_type *b)
-{
-    return types_match(NULL, a, b);
 }
 
 lin_expr lin_element_count(checker *c, const lin_axis *axes, uint32_t count)

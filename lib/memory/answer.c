@@ -175,6 +175,7 @@ static void describe_configuration(const lin_memory *memory, const lin_evaluated
         answer->role_free[role] = graph->role_free[role];
     }
     answer->parallel = memory->parallel;
+    answer->device_memory = settings->device_memory;
     answer->kv_dtype = lin_memory_cache_format(settings, arena);
     answer->kv_paged = settings->kv_block_size > 0;
     answer->kv_block_size = settings->kv_block_size;

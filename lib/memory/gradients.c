@@ -212,12 +212,12 @@ static linnet_status add_of_parameter(gradient_pass *p, uint32_t owner)
                                   : object->elements;
     return add_gradient(
         p, owner,
-        (lin_interval){
-            .first = training->settings.accumulation > 1 ? 0 : p->begins[owner],
-            .end = training->schedule.length,
-            .bytes = lin_expr_mul(graph->exprs, elements, lin_expr_int(graph->exprs, size)),
-            .category = LIN_CATEGORY_GRADIENTS,
-            .reason = LIN_REASON_GRADIENT });
+        (lin_interval){ .first = training->settings.accumulation > 1 ? 0 : p->begins[owner],
+                        .end = training->schedule.length,
+                        .bytes =
+                            lin_expr_mul(graph->exprs, elements, lin_expr_int(graph->exprs, size)),
+                        .category = LIN_CATEGORY_GRADIENTS,
+                        .reason = LIN_REASON_GRADIENT });
 }
 
 static linnet_status add_of_activation(gradient_pass *p, uint32_t owner)

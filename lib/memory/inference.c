@@ -7,8 +7,8 @@
  *
  *     graph peak      live peak, with the declared bytes of the caches
  *     allocator peak  peak with workspaces, caches as laid out, and the cuBLAS workspace
- *     expected peak   the same and the other runtime items. Caches stored smaller than declared bring it below
- *                     the graph peak: that is what storing them so is for
+ *     expected peak   the same and the other runtime items. Caches stored smaller than declared
+ * bring it below the graph peak: that is what storing them so is for
  */
 
 #include "memory/prepared.h"

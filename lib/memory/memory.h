@@ -67,6 +67,7 @@ typedef struct lin_memory_settings {
     const lin_kv_format *kv_keys, *kv_values; /* before kv_dtype; NULL: as that says */
     int64_t kv_block_size;                    /* positions a block; 0: contiguous */
     int64_t context_bytes;                    /* -1: the default */
+    int64_t device_memory;                    /* answers are judged by it; 0: not given */
     const char *cublas_workspace_config;      /* NULL: the default */
     lin_plan_effort effort;
     lin_parallel parallel;                 /* `tensor` as it was traced */
@@ -180,6 +181,7 @@ typedef struct lin_answer {
     uint32_t component_count;
     lin_peaks peaks;
     lin_confidence confidence; /* weakest of the known components */
+    int64_t device_memory;     /* 0: not given */
     const char *peak_at;       /* "step 1603: linear in `lm_head`" */
     int32_t peak_step;
     bool has_plan;

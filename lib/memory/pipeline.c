@@ -139,8 +139,7 @@ static void list_rank_inputs(lin_memory *memory)
             wanted[i] = lin_expr_floordiv(graph->exprs, o->bytes,
                                           lin_expr_int(graph->exprs, p->schedule->directions));
     }
-    p->input_program =
-        lin_expr_compile(&memory->arena, graph->exprs, wanted, graph->objects.count);
+    p->input_program = lin_expr_compile(&memory->arena, graph->exprs, wanted, graph->objects.count);
     p->input_bytes = LIN_NEW_ARRAY(&memory->arena, int64_t, graph->objects.count);
 
     lin_rank_inputs *ranks = LIN_NEW_ARRAY(&memory->arena, lin_rank_inputs, p->schedule->ranks);
@@ -190,10 +189,10 @@ static linnet_status fill_runtime(lin_memory *memory, lin_channels channels, lin
         .training = memory->settings.training != NULL,
         .processes = p->ranks > needs.processes ? p->ranks : needs.processes,
         .communicators = needs.communicators + several,
-        .communicator_note =
-            !several ? needs.note
-                     : lin_arena_format(&memory->scratch, "%s%spipeline", needs.note,
-                                        needs.note[0] != '\0' ? ", " : ""),
+        .communicator_note = !several
+                                 ? needs.note
+                                 : lin_arena_format(&memory->scratch, "%s%spipeline", needs.note,
+                                                    needs.note[0] != '\0' ? ", " : ""),
         .channels = channels != LIN_CHANNELS_NONE && needs.channels != LIN_CHANNELS_NONE
                         ? LIN_CHANNELS_BOTH
                     : channels != LIN_CHANNELS_NONE ? channels
@@ -352,13 +351,12 @@ static linnet_status evaluate_stage(lin_memory *memory, lin_stage *stage,
         status = lin_memory_evaluate(stage->whole.memory, sizes, &at, err);
     if (status == LINNET_OK && stage->parts.memory != NULL)
         status = lin_memory_evaluate(stage->parts.memory, sizes, &at, err);
-    return status == LINNET_OK
-               ? lin_template_measure(memory->pipeline, stage,
-                                      memory->pipeline->schedule != NULL
-                                          ? memory->symbols
-                                          : stage->whole.memory->symbols,
-                                      err)
-               : status;
+    return status == LINNET_OK ? lin_template_measure(memory->pipeline, stage,
+                                                      memory->pipeline->schedule != NULL
+                                                          ? memory->symbols
+                                                          : stage->whole.memory->symbols,
+                                                      err)
+                               : status;
 }
 
 /* The peaks with the items of each rank; the first of the most loaded is the answer's. */
@@ -392,8 +390,8 @@ linnet_status lin_pipeline_evaluate(lin_memory *memory, const int64_t request[LI
     for (uint32_t i = 0; i < p->stage_count; i++)
         if ((status = evaluate_stage(memory, &p->stages[i], sizes, err)) != LINNET_OK)
             return status;
-    status = p->schedule != NULL ? lin_pipeline_replay(memory, err)
-                                 : lin_pipeline_publish(memory, err);
+    status =
+        p->schedule != NULL ? lin_pipeline_replay(memory, err) : lin_pipeline_publish(memory, err);
     if (status == LINNET_OK)
         status = add_runtime(p, err);
     out->peaks = p->peaks[p->most].peaks;

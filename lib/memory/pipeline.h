@@ -88,11 +88,11 @@ typedef struct lin_template {
 typedef struct lin_stage_memory {
     lin_memory *memory; /* NULL: no rank needs it */
     lin_stage_role role;
-    uint8_t *share;                   /* a lin_share by interval of its timeline */
-    const lin_interval *sent_on;      /* gradients of received values: from where in backward */
+    uint8_t *share;              /* a lin_share by interval of its timeline */
+    const lin_interval *sent_on; /* gradients of received values: from where in backward */
     uint32_t sent_on_count;
-    lin_expr_program *held_program;   /* LIN_HELD_COUNT sums */
-    lin_expr_program *flow_program;   /* LIN_FLOW_COUNT sums, then the bytes of `sent_on` */
+    lin_expr_program *held_program; /* LIN_HELD_COUNT sums */
+    lin_expr_program *flow_program; /* LIN_FLOW_COUNT sums, then the bytes of `sent_on` */
     int64_t *flow_values;
 } lin_stage_memory;
 
@@ -107,9 +107,9 @@ typedef struct lin_device_peak {
     lin_peaks peaks;
     int64_t bytes;                     /* without runtime items */
     int64_t parts[LIN_CATEGORY_COUNT]; /* of what runs, and what is always there */
-    int64_t flight;  /* activations of micro-batches that wait */
-    int64_t buffers; /* received and not read yet, or made and not sent yet */
-    int64_t joined;  /* results put together */
+    int64_t flight;                    /* activations of micro-batches that wait */
+    int64_t buffers;                   /* received and not read yet, or made and not sent yet */
+    int64_t joined;                    /* results put together */
     int64_t declared_caches, elements, trained;
     uint32_t stage;      /* that runs then */
     uint32_t microbatch; /* that runs then; UINT32_MAX: none */
@@ -162,8 +162,8 @@ struct lin_pipeline {
     int64_t *moments;       /* three columns, each as long as the longest timeline and one more */
     uint64_t longest;
     lin_slot_state *slots; /* of the rank that is replayed */
-    int64_t *scratch; /* large enough for every program here */
-    lin_arena *arena; /* where all of it is: the memory's */
+    int64_t *scratch;      /* large enough for every program here */
+    lin_arena *arena;      /* where all of it is: the memory's */
 };
 
 /* pipeline_settings.c */
@@ -173,7 +173,7 @@ linnet_status lin_pipeline_cut(const lin_memory *memory, const int64_t role_valu
                                int64_t out[LIN_ROLE_COUNT], linnet_error *err);
 
 /* stage_training.c */
-/* How many steps read a trained parameter and, with their backward in parts, are apart. */
+/* Whether the step's backward has a part for weights: it reads a trained parameter. */
 bool lin_stage_reads_trained(const lin_memory *memory, uint32_t step);
 
 /* pipeline_published.c */

@@ -189,9 +189,9 @@ static const char *assumption(const answer_pass *a)
 {
     const lin_pipeline *p = a->p;
     return lin_arena_format(
-        &a->answer->arena,
-        "%u stages on %lld devices, %lld micro-batch%s, schedule %s: %s", p->stage_count,
-        (long long)p->ranks, (long long)p->microbatches, p->microbatches == 1 ? "" : "es",
+        &a->answer->arena, "%u stages on %lld devices, %lld micro-batch%s, schedule %s: %s",
+        p->stage_count, (long long)p->ranks, (long long)p->microbatches,
+        p->microbatches == 1 ? "" : "es",
         p->schedule != NULL ? p->schedule->name : p->settings.schedule,
         p->schedule != NULL
             ? "each rank's actions are replayed, and buffers live from a receive to their use"
@@ -216,8 +216,8 @@ static void describe(const answer_pass *a)
     lin_pipeline_answer *out = LIN_NEW(arena, lin_pipeline_answer);
     const char **starts = LIN_NEW_ARRAY(arena, const char *, p->stage_count);
     for (uint32_t i = 1; i < p->stage_count; i++)
-        starts[i - 1] = lin_memory_copy(
-            arena, a->memory->traced.graph->units.items[p->plan.first_unit[i]]);
+        starts[i - 1] =
+            lin_memory_copy(arena, a->memory->traced.graph->units.items[p->plan.first_unit[i]]);
     *out = (lin_pipeline_answer){
         .ranks = p->ranks,
         .microbatches = p->microbatches,
@@ -258,9 +258,13 @@ static linnet_status fill(answer_pass *a, const lin_evaluated *at, lin_text *tex
     lin_memory_list_warnings(a->memory, a->answer);
     lin_memory_list_assumptions(a->memory, at, a->answer);
     add_assumption(a);
-    return a->memory->training != NULL
-               ? LINNET_OK
-               : lin_memory_plan_transient(a->child, &inner, a->answer, err);
+    if (a->memory->training != NULL)
+        return LINNET_OK;
+    /* The plan is of one micro-batch's step, wherever the device's peak is. */
+    if (!lin_timeline_peaks(a->child->timeline, a->child->symbols, a->child->values, &inner.live,
+                            &inner.full, NULL))
+        return lin_pipeline_fail_sum(err);
+    return lin_memory_plan_transient(a->child, &inner, a->answer, err);
 }
 
 linnet_status lin_pipeline_fill(lin_memory *memory, const lin_evaluated *at, lin_text *text,
@@ -273,9 +277,8 @@ linnet_status lin_pipeline_fill(lin_memory *memory, const lin_evaluated *at, lin
                       .p = p,
                       .peak = peak,
                       .stage = stage,
-                      .child = peak->in_parts || stage->whole.memory == NULL
-                                   ? stage->parts.memory
-                                   : stage->whole.memory,
+                      .child = peak->in_parts || stage->whole.memory == NULL ? stage->parts.memory
+                                                                             : stage->whole.memory,
                       .answer = answer };
     set_runtime(a.child, &p->runtime[p->channels[p->most]]);
     a.child->scratch.on_failure = memory->scratch.on_failure;

@@ -159,10 +159,9 @@ linnet_status lin_pipeline_publish(lin_memory *memory, linnet_error *err)
     for (uint32_t i = 0; i < p->stage_count; i++) {
         lin_device_peak *peak = &p->peaks[i];
         *peak = (lin_device_peak){ .stage = i, .microbatch = UINT32_MAX, .action = UINT32_MAX };
-        const linnet_status status =
-            memory->training != NULL
-                ? publish_training(p, &p->stages[i], i, peak, err)
-                : publish_inference(p, &p->stages[i], peak, err);
+        const linnet_status status = memory->training != NULL
+                                         ? publish_training(p, &p->stages[i], i, peak, err)
+                                         : publish_inference(p, &p->stages[i], peak, err);
         if (status != LINNET_OK)
             return status;
     }

@@ -28,6 +28,8 @@
  *
  *     - buffers are there from a receive to the action that uses them, not M of each for the whole
  *       step, as PyTorch's runtime makes them when it starts (k3-experiment.md 3: eager and lazy);
+ *     - a micro-batch that waits holds what outlives its forward, not what its last step reads and
+ *       frees as well;
  *     - inputs of the entry are there once, whole, not with each micro-batch in flight;
  *     - a later micro-batch's gradient of a parameter is made beside the sum it is added to;
  *     - the first micro-batch's gradients appear as its backward makes them, so a peak before that
@@ -68,7 +70,7 @@ typedef struct replay {
     int64_t inputs;  /* of the entry, for all micro-batches */
     int64_t total;   /* what is always there, and what waits in slots */
     int64_t most;
-    int64_t note, most_note; /* notes taken, and the first with the most */
+    int64_t note, most_note;  /* notes taken, and the first with the most */
     lin_device_peak *filling; /* NULL: look for the peak */
 } replay;
 
@@ -108,8 +110,8 @@ static bool is_last_stage(const replay *r, uint32_t slot)
 static const lin_stage_memory *memory_of(const replay *r, const running *run)
 {
     const lin_stage *stage = stage_at(r, run->slot);
-    const bool in_parts = run->part == PART_INPUT || run->part == PART_WEIGHT ||
-                          stage->whole.memory == NULL;
+    const bool in_parts =
+        run->part == PART_INPUT || run->part == PART_WEIGHT || stage->whole.memory == NULL;
     return in_parts ? &stage->parts : &stage->whole;
 }
 

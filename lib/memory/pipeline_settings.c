@@ -227,8 +227,8 @@ static linnet_status check_modelled(const lin_memory *memory, linnet_error *err)
     for (uint32_t k = 0; k < graph->steps.count; k++)
         for (uint32_t i = 0; i < graph->steps.items[k].input_count; i++) {
             const lin_object *read = &graph->objects.items[graph->steps.items[k].inputs[i]];
-            if (read->persistent && (read->category == LIN_CATEGORY_STATE ||
-                                     read->category == LIN_CATEGORY_KV_CACHE))
+            if (read->persistent &&
+                (read->category == LIN_CATEGORY_STATE || read->category == LIN_CATEGORY_KV_CACHE))
                 return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
                                 "the published model of a pipeline runs no entry with state, and "
                                 "`%s` reads `%s`: the model `linnet` does",

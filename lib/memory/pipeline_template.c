@@ -110,6 +110,8 @@ static void sum_held(template_pass *p)
 static lin_expr passed_bytes(const template_pass *p, const lin_passed *passed)
 {
     const lin_object *object = &p->split->graph.objects.items[passed->object];
+    if (object->owner == passed->object)
+        return object->bytes;
     return lin_expr_mul(exprs_of(p), object->elements,
                         lin_expr_int(exprs_of(p), lin_dtype_bytes(object->dtype)));
 }
@@ -201,12 +203,12 @@ static void list_sent_on(template_pass *p)
         const lin_passed *passed = &p->split->received[i];
         if (!carries(p, passed) || first[passed->object] == LIN_NEVER)
             continue;
-        list[p->of->sent_on_count++] = (lin_interval){ .first = first[passed->object],
-                                                       .end = p->of->role.splits_backward
-                                                                  ? moments->results_end + 1
-                                                                  : moments->optimizer,
-                                                       .bytes = passed_bytes(p, passed),
-                                                       .object = passed->object };
+        list[p->of->sent_on_count++] =
+            (lin_interval){ .first = first[passed->object],
+                            .end = p->of->role.splits_backward ? moments->results_end + 1
+                                                               : moments->optimizer,
+                            .bytes = passed_bytes(p, passed),
+                            .object = passed->object };
     }
     p->of->sent_on = list;
 }
@@ -239,8 +241,8 @@ linnet_status lin_template_prepare(lin_memory *whole, lin_stage *stage, lin_stag
         if (wanted[i] == LIN_EXPR_INVALID)
             return lin_pipeline_fail_sum(err);
     of->held_program = lin_expr_compile(&whole->arena, exprs_of(&p), p.held, LIN_HELD_COUNT);
-    of->flow_program = lin_expr_compile(&whole->arena, exprs_of(&p), wanted,
-                                        LIN_FLOW_COUNT + of->sent_on_count);
+    of->flow_program =
+        lin_expr_compile(&whole->arena, exprs_of(&p), wanted, LIN_FLOW_COUNT + of->sent_on_count);
     of->flow_values =
         LIN_NEW_ARRAY(&whole->arena, int64_t, LIN_FLOW_COUNT + (uint64_t)of->sent_on_count);
     return LINNET_OK;
@@ -275,8 +277,7 @@ static parts parts_of(const lin_stage_memory *of)
     if (memory->training == NULL)
         return (parts){ steps, steps, steps };
     const lin_moments *moments = &memory->training->schedule;
-    const int32_t middle =
-        of->role.splits_backward ? moments->results_end + 1 : moments->optimizer;
+    const int32_t middle = of->role.splits_backward ? moments->results_end + 1 : moments->optimizer;
     return (parts){ steps, middle, moments->optimizer };
 }
 
@@ -380,8 +381,7 @@ void lin_template_breakdown(const lin_stage_memory *of, int32_t moment, bool fir
     for (uint32_t i = 0; i < lin_timeline_count(timeline); i++) {
         const lin_interval *interval = lin_timeline_interval(timeline, i);
         const lin_share share = (lin_share)of->share[i];
-        const bool counts = share == LIN_SHARE_RUNS ||
-                            (share == LIN_SHARE_GRADIENT && first) ||
+        const bool counts = share == LIN_SHARE_RUNS || (share == LIN_SHARE_GRADIENT && first) ||
                             (share == LIN_SHARE_NEW_GRADIENT && !first);
         if (counts && interval->first <= moment && moment < interval->end)
             out[interval->category] += lin_timeline_bytes(timeline, of->memory->values, i);

@@ -47,9 +47,9 @@ static void copy_marks(lin_memory *memory)
     for (uint32_t i = 0; i < graph->objects.count; i++) {
         const uint32_t whole = split->whole_object[i];
         training->carries[i] = from->carries[whole];
-        training->trained[i] =
-            graph->objects.items[i].owner == i && from->trained[all[whole].owner] &&
-            graph->objects.items[i].persistent;
+        training->trained[i] = graph->objects.items[i].owner == i &&
+                               from->trained[all[whole].owner] &&
+                               graph->objects.items[i].persistent;
     }
     for (uint32_t k = 0; k < graph->steps.count; k++)
         training->differentiable[k] = from->differentiable[split->whole_step[k]];
@@ -63,8 +63,7 @@ static void take_backward_apart(lin_memory *memory)
     schedule->results_end = moment - 1;
     schedule->weight = LIN_NEW_ARRAY(&memory->arena, int32_t, steps);
     for (uint32_t k = steps; k-- > 0;)
-        schedule->weight[k] =
-            lin_stage_reads_trained(memory, k) ? moment++ : schedule->back[k];
+        schedule->weight[k] = lin_stage_reads_trained(memory, k) ? moment++ : schedule->back[k];
     schedule->optimizer = moment;
     schedule->length = moment + 1;
 }

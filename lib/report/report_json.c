@@ -312,31 +312,49 @@ static void write_timeline(lin_writer *w, const lin_answer_timeline *timeline)
     lin_write_object_end(w);
 }
 
+static void write_verdict(lin_writer *w, const lin_answer *answer)
+{
+    if (answer->device_memory == 0)
+        return;
+    lin_write_key(w, "verdict");
+    lin_write_object(w);
+    pair_i64(w, "device_memory", answer->device_memory);
+    pair_i64(w, "free", answer->device_memory - answer->peaks.expected);
+    pair_string(w, "verdict", lin_fit_verdict(answer->peaks.expected, answer->device_memory));
+    lin_write_object_end(w);
+}
+
+void lin_report_json_into(lin_writer *w, const lin_answer *answer, uint32_t top)
+{
+    lin_write_object(w);
+    pair_i64(w, "version", REPORT_VERSION);
+    write_configuration(w, answer);
+    write_symbols(w, answer);
+    write_components(w, answer);
+    write_peak(w, answer);
+    write_allocation(w, answer);
+    pair_i64(w, "steps", answer->steps);
+    if (top > 0)
+        write_largest(w, answer, top);
+    write_recompute(w, answer);
+    write_devices(w, answer);
+    lin_write_key(w, "formulas");
+    lin_write_object(w);
+    pair_string(w, "activations", answer->activations_formula);
+    lin_write_object_end(w);
+    pair_strings(w, "unknown", answer->unknown, answer->unknown_count);
+    pair_strings(w, "warnings", answer->warnings, answer->warning_count);
+    pair_strings(w, "assumptions", answer->assumptions, answer->assumption_count);
+    write_verdict(w, answer);
+    if (answer->timeline != NULL)
+        write_timeline(w, answer->timeline);
+    lin_write_object_end(w);
+}
+
 void lin_report_json(lin_text *out, const lin_answer *answer, uint32_t top)
 {
     lin_writer w;
     lin_writer_init(&w, out);
-    lin_write_object(&w);
-    pair_i64(&w, "version", REPORT_VERSION);
-    write_configuration(&w, answer);
-    write_symbols(&w, answer);
-    write_components(&w, answer);
-    write_peak(&w, answer);
-    write_allocation(&w, answer);
-    pair_i64(&w, "steps", answer->steps);
-    if (top > 0)
-        write_largest(&w, answer, top);
-    write_recompute(&w, answer);
-    write_devices(&w, answer);
-    lin_write_key(&w, "formulas");
-    lin_write_object(&w);
-    pair_string(&w, "activations", answer->activations_formula);
-    lin_write_object_end(&w);
-    pair_strings(&w, "unknown", answer->unknown, answer->unknown_count);
-    pair_strings(&w, "warnings", answer->warnings, answer->warning_count);
-    pair_strings(&w, "assumptions", answer->assumptions, answer->assumption_count);
-    if (answer->timeline != NULL)
-        write_timeline(&w, answer->timeline);
-    lin_write_object_end(&w);
+    lin_report_json_into(&w, answer, top);
     lin_writer_end(&w);
 }

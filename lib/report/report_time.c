@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* A step's time for people: seconds, rate, limit, the parts, utilisations, the costliest operations. */
+/* A step's time for people: seconds, rate, limit, the parts, utilisations, the costliest
+ * operations. */
 
 #include "report/report.h"
 
@@ -66,7 +67,9 @@ static void add_grouped(lin_text *out, double number, uint64_t width)
 /* 6.9e14 as "690.0 TFLOP". */
 static void add_operations(lin_text *out, double operations)
 {
-    static const char *const units[] = { " FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP", " PFLOP" };
+    static const char *const units[] = {
+        " FLOP", " kFLOP", " MFLOP", " GFLOP", " TFLOP", " PFLOP"
+    };
     uint32_t unit = 0;
     for (; operations >= 1e3 && unit + 1 < ARRAY_LEN(units); unit++)
         operations /= 1e3;
@@ -125,8 +128,7 @@ static void add_parts(lin_text *out, const lin_timing *t)
     lin_text_add(out, "\n");
 }
 
-static void add_utilisation(lin_text *out, const lin_timing *t, const char *name,
-                            double operations)
+static void add_utilisation(lin_text *out, const lin_timing *t, const char *name, double operations)
 {
     const double possible = t->time.seconds * t->peak * (double)t->devices;
     add_left(out, name, NAME_WIDTH + 4);

@@ -4,6 +4,8 @@
 
 #include "report/report.h"
 
+#include <math.h>
+
 #include "json/json.h"
 
 enum { TIME_REPORT_VERSION = 1 };
@@ -14,10 +16,18 @@ static void pair_text(lin_writer *w, const char *key, const char *text)
     lin_write_string(w, text);
 }
 
-static void pair_double(lin_writer *w, const char *key, double value)
+/* What a sum of many doubles says beyond that is noise. */
+static const double picoseconds = 1e12, millionths = 1e6, thousandths = 1e3;
+
+static void pair_rounded(lin_writer *w, const char *key, double value, double unit)
 {
     lin_write_key(w, key);
-    lin_write_double(w, value);
+    lin_write_double(w, round(value * unit) / unit);
+}
+
+static void pair_seconds(lin_writer *w, const char *key, double value)
+{
+    pair_rounded(w, key, value, picoseconds);
 }
 
 static void pair_integer(lin_writer *w, const char *key, int64_t value)
@@ -53,14 +63,14 @@ static void write_throughput(lin_writer *w, const lin_step_time *time)
 {
     lin_write_key(w, "throughput");
     lin_write_object(w);
-    pair_double(w, "tokens", time->tokens);
-    pair_double(w, "seconds", time->seconds);
-    pair_double(w, "tokens_per_second", time->tokens_per_second);
-    pair_double(w, "compute_seconds", time->spent[LIN_SPENT_COMPUTE]);
-    pair_double(w, "memory_seconds", time->spent[LIN_SPENT_MEMORY]);
-    pair_double(w, "communication_seconds", time->spent[LIN_SPENT_COMMUNICATION]);
-    pair_double(w, "host_seconds", time->host);
-    pair_double(w, "bubble", time->bubble);
+    pair_rounded(w, "tokens", time->tokens, 1);
+    pair_seconds(w, "seconds", time->seconds);
+    pair_rounded(w, "tokens_per_second", time->tokens_per_second, thousandths);
+    pair_seconds(w, "compute_seconds", time->spent[LIN_SPENT_COMPUTE]);
+    pair_seconds(w, "memory_seconds", time->spent[LIN_SPENT_MEMORY]);
+    pair_seconds(w, "communication_seconds", time->spent[LIN_SPENT_COMMUNICATION]);
+    pair_seconds(w, "host_seconds", time->host);
+    pair_rounded(w, "bubble", time->bubble, millionths);
     pair_text(w, "limit", lin_limit_name(time->limit));
     lin_write_object_end(w);
 }
@@ -69,12 +79,12 @@ static void write_part(lin_writer *w, const lin_timing *t)
 {
     lin_write_key(w, "part");
     lin_write_object(w);
-    pair_double(w, "host_clock_seconds", t->part.host);
-    pair_double(w, "optimizer_seconds", t->part.optimizer);
+    pair_seconds(w, "host_clock_seconds", t->part.host);
+    pair_seconds(w, "optimizer_seconds", t->part.optimizer);
     pair_integer(w, "steps", t->part.steps);
     pair_integer(w, "forward_calls", t->part.forward_calls);
     pair_integer(w, "backward_calls", t->part.backward_calls);
-    pair_double(w, "recomputed", t->recompute);
+    pair_rounded(w, "recomputed", t->recompute, millionths);
     lin_write_object_end(w);
 }
 
@@ -85,11 +95,11 @@ static void write_utilisation(lin_writer *w, const lin_timing *t)
     lin_write_object(w);
     pair_text(w, "formula", "operations / (seconds * devices * peak)");
     pair_integer(w, "devices", t->devices);
-    pair_double(w, "model", possible > 0 ? t->model_operations / possible : 0);
-    pair_double(w, "hardware", possible > 0 ? t->hardware_operations / possible : 0);
-    pair_double(w, "model_operations", t->model_operations);
-    pair_double(w, "hardware_operations", t->hardware_operations);
-    pair_double(w, "peak", t->peak);
+    pair_rounded(w, "model", possible > 0 ? t->model_operations / possible : 0, millionths);
+    pair_rounded(w, "hardware", possible > 0 ? t->hardware_operations / possible : 0, millionths);
+    pair_rounded(w, "model_operations", t->model_operations, 1);
+    pair_rounded(w, "hardware_operations", t->hardware_operations, 1);
+    pair_rounded(w, "peak", t->peak, 1);
     pair_text(w, "peak_source", t->peak_source);
     lin_write_object_end(w);
 }
@@ -116,8 +126,8 @@ static void write_costliest(lin_writer *w, const lin_timing *t)
         pair_text(w, "operation", c->label);
         pair_text(w, "scope", c->scope);
         pair_integer(w, "calls", c->calls);
-        pair_double(w, "seconds", c->seconds);
-        pair_double(w, "host_seconds", c->host);
+        pair_seconds(w, "seconds", c->seconds);
+        pair_seconds(w, "host_seconds", c->host);
         pair_text(w, "class", classes[c->spent]);
         lin_write_object_end(w);
     }

@@ -67,7 +67,7 @@ void lin_generate_zb_h1(lin_emitter *e)
         ;
 }
 
-/* ---- ZBV */
+/* ---- ZBV ---- */
 
 static void whole_backward(lin_emitter *e, uint32_t slot)
 {

@@ -91,7 +91,7 @@ bool lin_schedule_is_kind(const char *name)
     return find_kind(name) != NULL;
 }
 
-/* ---- what a request may be */
+/* ---- what a request may be ---- */
 
 static linnet_status fail_name(const char *name, linnet_error *err)
 {
@@ -226,7 +226,7 @@ static linnet_status check_request(const lin_schedule_request *request, const ki
     return check_size(kind, request, err);
 }
 
-/* ---- building */
+/* ---- building ---- */
 
 static lin_slot slot_at(const kind_row *kind, const lin_shape *shape, uint32_t rank, uint32_t slot)
 {

@@ -73,7 +73,7 @@ enum {
     LIN_SCHEDULE_MAX_ACTIONS = 1 << 26 /* of all ranks: 512 MiB */
 };
 
-/* ---- by rule (schedule.c) */
+/* ---- by rule (schedule.c) ---- */
 
 uint32_t lin_schedule_kind_count(void);
 const char *lin_schedule_kind_name(uint32_t index);
@@ -91,7 +91,7 @@ linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_al
                                lin_schedule **out, linnet_error *err);
 void lin_schedule_free(lin_schedule *schedule); /* NULL is fine */
 
-/* ---- from a file (schedule_read.c) */
+/* ---- from a file (schedule_read.c) ---- */
 
 /* The JSON that lin_schedule_json writes; other keys are skipped. LINNET_ERROR_FORMAT names the
  * rank and the action: each forward and each backward (or its two parts) once, each stage on one
@@ -103,7 +103,7 @@ linnet_status lin_schedule_read(const char *source_name, const char *text, uint6
 /* Everything but the deadlock: what lin_schedule_read looks at (schedule_check.c). */
 linnet_status lin_schedule_check(const lin_schedule *schedule, linnet_error *err);
 
-/* ---- sends, receives, reductions (schedule_lower.c) */
+/* ---- sends, receives, reductions (schedule_lower.c) ---- */
 
 typedef struct lin_lowering {
     uint32_t active_stages; /* stages a rank holds unsharded at a time; 0: no (un)shard actions */
@@ -116,7 +116,7 @@ linnet_status lin_schedule_lower(const lin_schedule *schedule, const lin_lowerin
                                  const lin_allocator *allocator, lin_schedule **out,
                                  linnet_error *err);
 
-/* ---- time (schedule_simulate.c) */
+/* ---- time (schedule_simulate.c) ---- */
 
 typedef struct lin_stage_times {
     int64_t forward, backward, input, weight;
@@ -156,7 +156,7 @@ linnet_status lin_schedule_simulate(const lin_schedule *schedule, const lin_time
                                     bool want_spans, lin_arena *arena, lin_simulation *out,
                                     linnet_error *err);
 
-/* ---- as text */
+/* ---- as text ---- */
 
 /* "4F0", "REDUCE_GRAD" and so on; the number before is the direction where there are two. */
 void lin_action_spell(lin_text *out, const lin_schedule *schedule, uint32_t rank, uint32_t index);

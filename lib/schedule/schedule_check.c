@@ -48,7 +48,7 @@ static linnet_status fail_missing(const rank_check *c, lin_action_kind kind, uin
                     shown);
 }
 
-/* ---- one action */
+/* ---- one action ---- */
 
 static unsigned bit(lin_action_kind kind)
 {
@@ -119,7 +119,7 @@ static linnet_status check_action(rank_check *c, const lin_action *a)
     return check_microbatch(c, a);
 }
 
-/* ---- one rank */
+/* ---- one rank ---- */
 
 /* The first micro-batch of the slot without this action, of a slot that has too few of them. */
 static linnet_status find_missing(const rank_check *c, uint32_t slot, lin_arena *scratch)

@@ -41,7 +41,7 @@ static void add(list *l, lin_action_kind kind, uint32_t slot)
     l->items[l->count++] = (lin_action){ .kind = (uint8_t)kind, .slot = (uint16_t)slot };
 }
 
-/* ---- shards: the next stages to be used are held, at most `active_stages` */
+/* ---- shards: the next stages to be used are held, at most `active_stages` ---- */
 
 typedef struct shards {
     const lin_schedule_rank *rank;
@@ -111,7 +111,7 @@ static void shards_before(shards *s, uint32_t most, list *out)
         }
 }
 
-/* ---- one rank alone */
+/* ---- one rank alone ---- */
 
 /* Each action may be preceded by one exchange of stages at most. */
 static uint64_t most_alone(const lin_schedule_rank *rank)
@@ -154,7 +154,7 @@ static void lower_alone(const lowering *l, uint32_t rank, list *out)
         add(out, LIN_ACTION_STEP, 0);
 }
 
-/* ---- all together */
+/* ---- all together ---- */
 
 enum { DID_FORWARD = 1 << 0, DID_BACKWARD = 1 << 1, GOT_FORWARD = 1 << 2, GOT_BACKWARD = 1 << 3 };
 
@@ -249,7 +249,7 @@ static linnet_status exchange_all(exchange *x, linnet_error *err)
     return LINNET_OK;
 }
 
-/* ---- the new schedule */
+/* ---- the new schedule ---- */
 
 static linnet_status lower_all(const lowering *l, lin_arena *arena, lin_schedule *schedule,
                                linnet_error *err)

@@ -9,7 +9,7 @@
 
 enum { LINE_WIDTH = 100, LIST_INDENT = 10 };
 
-/* ---- text */
+/* ---- text ---- */
 
 static void add_number(lin_text *out, uint64_t width, int64_t value)
 {
@@ -137,7 +137,7 @@ void lin_schedule_text(lin_text *out, const lin_schedule *schedule,
         add_list(out, schedule, r);
 }
 
-/* ---- JSON */
+/* ---- JSON ---- */
 
 static void write_actions(lin_writer *w, const lin_schedule *schedule, uint32_t rank)
 {

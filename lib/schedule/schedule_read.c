@@ -77,7 +77,7 @@ static bool is_key(const reader *r, const char *key)
            memcmp(r->pull.value, key, (size_t)r->pull.value_length) == 0;
 }
 
-/* ---- the numbers */
+/* ---- the numbers ---- */
 
 static linnet_status read_count(reader *r, const char *key, uint32_t most, uint32_t *out)
 {
@@ -189,7 +189,7 @@ static linnet_status read_head(reader *r)
     return status == LINNET_OK ? check_head(r, has_ranks) : status;
 }
 
-/* ---- a list */
+/* ---- a list ---- */
 
 static linnet_status read_action(reader *r)
 {
@@ -266,7 +266,7 @@ static linnet_status check_list(reader *r)
     return LINNET_OK;
 }
 
-/* ---- placing a list's actions */
+/* ---- placing a list's actions ---- */
 
 static linnet_status fail_entry(reader *r, uint32_t index, const char *why)
 {
@@ -343,7 +343,7 @@ static linnet_status place_list(reader *r)
     return LINNET_OK;
 }
 
-/* ---- all lists */
+/* ---- all lists ---- */
 
 static linnet_status read_rank(reader *r)
 {
@@ -411,7 +411,7 @@ static linnet_status read_lists(reader *r)
     return status == LINNET_OK ? check_held(r) : status;
 }
 
-/* ---- the whole */
+/* ---- the whole ---- */
 
 /* An error of the lists is one of the file. */
 static linnet_status with_source(const reader *r, linnet_status status)

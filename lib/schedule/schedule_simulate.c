@@ -95,7 +95,7 @@ static int64_t plus(run *s, int64_t a, int64_t b)
     return sum;
 }
 
-/* ---- what is needed */
+/* ---- what is needed ---- */
 
 static bool needs(const run *s, uint32_t place, uint32_t microbatch, unsigned fact,
                   lin_action_kind kind, wait *out)
@@ -153,7 +153,7 @@ static bool is_ready(run *s, uint32_t rank, const lin_action *a, int64_t *start,
     }
 }
 
-/* ---- what follows */
+/* ---- what follows ---- */
 
 static void wake(run *s, uint32_t rank)
 {
@@ -250,7 +250,7 @@ static void run_all(run *s)
     }
 }
 
-/* ---- the answer */
+/* ---- the answer ---- */
 
 static void count_live(const lin_schedule_rank *rank, lin_rank_time *out)
 {

@@ -85,7 +85,7 @@ uint32_t lin_action_number(const lin_schedule *schedule, uint32_t rank, uint32_t
     return number;
 }
 
-/* ---- reading */
+/* ---- reading ---- */
 
 /* Digits without a leading zero, at most seven of them. */
 static bool read_number(const char **at, const char *end, uint32_t *out)

@@ -250,9 +250,9 @@ static linnet_status read_files(lin_arena *arena, const char *directory, const c
                         : lin_safetensors_open(arena, path, &out->tensors, err);
 }
 
-linnet_status lin_checkpoint_files(lin_arena *arena, const char *directory,
-                                   const char *const *names, uint32_t count, lin_checkpoint *out,
-                                   linnet_error *err)
+/* Files of `directory` that make one model together. */
+static linnet_status open_files(lin_arena *arena, const char *directory, const char *const *names,
+                                uint32_t count, lin_checkpoint *out, linnet_error *err)
 {
     linnet_status status;
     WITHOUT_JUMP(arena, status, read_files(arena, directory, names, count, out, err));
@@ -329,7 +329,7 @@ static linnet_status read_directory(lin_arena *arena, const char *directory, boo
         index = find_index(names, count, ".bin.index.json");
     *out_found = index != NULL || files != 0;
     if (files != 0)
-        return lin_checkpoint_files(arena, directory, (const char *const *)chosen, files, out, err);
+        return open_files(arena, directory, (const char *const *)chosen, files, out, err);
     if (index == NULL)
         return LINNET_OK;
     const char *path = lin_path_join(arena, directory, index);

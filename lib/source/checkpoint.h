@@ -13,9 +13,7 @@
 #include "source/files.h"
 #include "source/tensors.h"
 
-/* ---- safetensors
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- safetensors ---- */
 
 enum {
     LIN_SAFETENSORS_PREFIX = 8,                    /* bytes of the header's length */
@@ -47,9 +45,7 @@ linnet_status lin_safetensors_read(lin_arena *arena, const char *source_name, ch
 linnet_status lin_safetensors_open(lin_arena *arena, const char *path, lin_tensor_list *out,
                                    linnet_error *err);
 
-/* ---- index
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- index ---- */
 
 /*
  * The text of an index (`weight_map`, `metadata`), with names and shards only: shapes are unknown.
@@ -60,9 +56,7 @@ linnet_status lin_safetensors_open(lin_arena *arena, const char *path, lin_tenso
 linnet_status lin_index_read(lin_arena *arena, const char *source_name, char *text, uint64_t length,
                              lin_tensor_list *out, linnet_error *err);
 
-/* ---- checkpoints
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- checkpoints ---- */
 
 /* A model's tensors: with their sizes, or some or all by name only. */
 typedef struct lin_checkpoint {
@@ -79,10 +73,6 @@ typedef struct lin_checkpoint {
  * nothing is read. LINNET_ERROR_FORMAT when a shard lacks a tensor that the index places in it.
  */
 linnet_status lin_checkpoint_index(lin_arena *arena, const char *path, lin_checkpoint *out,
-                                   linnet_error *err);
-/* Files of `directory` that make one model together. */
-linnet_status lin_checkpoint_files(lin_arena *arena, const char *directory,
-                                   const char *const *names, uint32_t count, lin_checkpoint *out,
                                    linnet_error *err);
 /*
  * The checkpoint of a directory: an index of safetensors, otherwise model.safetensors, otherwise
@@ -104,9 +94,7 @@ bool lin_checkpoint_is_path(const char *path); /* by its end */
 linnet_status lin_weights_list(lin_arena *arena, const char *path, lin_tensor_list *out,
                                linnet_error *err);
 
-/* ---- reconciling
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- reconciling ---- */
 
 /* How tensors and parameters met. Bytes are those of the checkpoint, 0 where it has names only; of
  * what is missing they are the program's. */

@@ -39,8 +39,8 @@ typedef struct family_reader {
     LIN_LIST(lin_weight_binding) bindings;
     LIN_LIST(lin_weight_storage) storage;
     LIN_LIST(const char *) assumptions;
-    LIN_LIST(const char *)
-    ignored; /* checkpoint tensors that are buffers or left out on purpose: patterns with '*' */
+    /* checkpoint tensors that are buffers or left out on purpose: patterns with '*' */
+    LIN_LIST(const char *) ignored;
 } family_reader;
 
 typedef void (*family_fn)(family_reader *r);
@@ -55,8 +55,7 @@ const family_row *lin_family_find(const char *model_type);
 uint32_t lin_family_count(void);
 const family_row *lin_family_at(uint32_t index);
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 /* `object` may be NULL (then every key is absent). Absent and null keys give the fallback. A value
  * of another type, a number that is no integer, negative or past int64 is LINNET_ERROR_FORMAT:
@@ -86,8 +85,7 @@ lin_dtype lin_family_dtype(family_reader *r, const lin_json *object);
 int64_t lin_family_divide(family_reader *r, const char *key, int64_t value, const char *by_key,
                           int64_t by);
 
-/* ---- answering ----------------------------------------------------------------------------------
- */
+/* ---- answering ---- */
 
 void lin_family_set(family_reader *r, const char *generic, int64_t value);
 void lin_family_set_dtype(family_reader *r, const char *generic, lin_dtype dtype);
@@ -116,8 +114,7 @@ void lin_family_expect_word(family_reader *r, const lin_json *object, const char
  * size". */
 void lin_family_note_rope(family_reader *r, const lin_json *object);
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 /* Reads a parsed config into `r` (arena, config_name, err filled in). */
 linnet_status lin_family_read(family_reader *r, const lin_json *config);
@@ -171,7 +168,6 @@ void lin_family_qwen2_vl(family_reader *r);
 void lin_family_qwen3_vl(family_reader *r);
 void lin_family_mllama(family_reader *r);
 void lin_family_exaone4(family_reader *r);
-void lin_family_granite(family_reader *r);
 void lin_family_seed_oss(family_reader *r);
 void lin_family_smollm3(family_reader *r);
 void lin_family_bert(family_reader *r);

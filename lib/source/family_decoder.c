@@ -27,7 +27,8 @@ static const lin_json *rope_settings(family_reader *r)
     return settings != NULL ? settings : lin_family_object(r, r->text, "rope_scaling");
 }
 
-void lin_decoder_read_rope(family_reader *r, decoder_shape *d)
+/* rope_theta, or rope_parameters.rope_theta. */
+static void read_rope(family_reader *r, decoder_shape *d)
 {
     const lin_json *nested = lin_family_object(r, r->text, "rope_parameters");
     const char *kind = lin_family_word(r, nested, "rope_type", "default");
@@ -73,7 +74,7 @@ void lin_decoder_read(family_reader *r, decoder_shape *d)
     d->layers = size_or(r, "num_hidden_layers", d->layers);
     d->positions = lin_family_int(r, r->text, "max_position_embeddings", d->positions);
     d->eps = lin_family_real(r, r->text, "rms_norm_eps", d->eps);
-    lin_decoder_read_rope(r, d);
+    read_rope(r, d);
 }
 
 void lin_decoder_read_window(family_reader *r, decoder_shape *d, int64_t fallback)

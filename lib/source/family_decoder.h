@@ -30,14 +30,12 @@ typedef struct decoder_shape {
     bool other_norms; /* after sublayers, or over whole projections */
 } decoder_shape;
 
-/* ---- reading: values of `d` are the family's defaults; 0 means that the key must be there */
+/* ---- reading: values of `d` are the family's defaults; 0 means that the key must be there ---- */
 
 /* hidden_size, num_attention_heads, num_key_value_heads (absent: `d`'s; null, or `d` has none: as
  * heads), head_dim (`d`'s, or the quotient), intermediate_size, num_hidden_layers, vocab_size,
  * max_position_embeddings, rms_norm_eps, the rotary base. Notes a rotary scaling. */
 void lin_decoder_read(family_reader *r, decoder_shape *d);
-/* rope_theta, or rope_parameters.rope_theta. */
-void lin_decoder_read_rope(family_reader *r, decoder_shape *d);
 /* partial_rotary_factor, wherever it stands. */
 void lin_decoder_read_partial_rotary(family_reader *r, decoder_shape *d, double fallback);
 /* sliding_window: absent, `fallback`; null, none. */
@@ -52,7 +50,7 @@ bool lin_decoder_is_tied(family_reader *r, bool fallback);
 /* Refuses a key that is true. */
 void lin_decoder_refuse_flag(family_reader *r, const char *key, bool fallback, bool refused);
 
-/* ---- answering */
+/* ---- answering ---- */
 
 /* The program and its generics. */
 void lin_decoder_set(family_reader *r, const decoder_shape *d);

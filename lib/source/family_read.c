@@ -30,8 +30,7 @@ _Noreturn void lin_family_fail(family_reader *r, linnet_status status, const cha
     leave(r);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading ---- */
 
 static const lin_json *find(const lin_json *object, const char *key)
 {
@@ -185,8 +184,7 @@ int64_t lin_family_divide(family_reader *r, const char *key, int64_t value, cons
     return value / by;
 }
 
-/* ---- answering ----------------------------------------------------------------------------------
- */
+/* ---- answering ---- */
 
 static void set(family_reader *r, lin_setting setting)
 {
@@ -266,8 +264,7 @@ void lin_family_note_rope(family_reader *r, const lin_json *object)
         lin_family_assume(r, "rope scaling `%s` changes no size", kind);
 }
 
-/* ---- the whole
- * ----------------------------------------------------------------------------------- */
+/* ---- the whole ---- */
 
 static const lin_json *text_settings(family_reader *r)
 {

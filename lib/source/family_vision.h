@@ -6,7 +6,7 @@
 
 #include "source/family_decoder.h"
 
-/* ---- reading */
+/* ---- reading ---- */
 
 /* A size of `object` (may be NULL), at least 1 and below 2^31, or `fallback`. */
 int64_t lin_vision_size(family_reader *r, const lin_json *object, const char *key,
@@ -22,7 +22,7 @@ int64_t lin_vision_side(family_reader *r, const char *key, int64_t area);
 /* A rotary base as a whole number. */
 int64_t lin_vision_rope_base(family_reader *r, double theta);
 
-/* ---- answering */
+/* ---- answering ---- */
 
 /* Vocab, H, Heads, KvHeads, HeadDim, Inner, Layers, Batch, MaxSeq, T, RopeTheta, InverseEps. */
 void lin_vision_set_decoder(family_reader *r, const decoder_shape *d);

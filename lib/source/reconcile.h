@@ -66,7 +66,7 @@ const char *lin_reconcile_pattern(reconciler *r, const char *path);
 /* Gives a tensor to an element. */
 linnet_status lin_reconcile_give(reconciler *r, uint32_t element, const lin_tensor *tensor);
 
-static inline bool reconcile_is_whole(const reconcile_row *row)
+static inline bool lin_reconcile_is_whole(const reconcile_row *row)
 {
     return row->present == row->bound;
 }

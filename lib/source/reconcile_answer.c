@@ -87,7 +87,7 @@ static void answer_bindings(reconciler *r)
         const reconcile_row *row = row_of(r, binding->path);
         if (row == NULL && i < given)
             push_binding(r, &out, binding->path, binding->tensor);
-        else if (row != NULL && row->is_optional && !reconcile_is_whole(row))
+        else if (row != NULL && row->is_optional && !lin_reconcile_is_whole(row))
             answer_partial(r, &out, row, binding);
         else if (row != NULL)
             push_binding(r, &out, binding->path, row->is_tied ? row->tensor : binding->tensor);

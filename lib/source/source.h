@@ -3,8 +3,8 @@
 #define LIN_SOURCE_H
 
 /*
- * Where a model comes from: a built-in name, a .linnet file, a directory with a card (nest.toml),
- * later checkpoints. Anything a user has becomes a checked program, the root it is about, values
+ * Where a model comes from: a built-in name, a .linnet file, a directory with a card (nest.toml), a
+ * config.json, weights. Anything a user has becomes a checked program, the root it is about, values
  * for generics and the bindings of parameter paths.
  *
  * The only folder that opens files.

@@ -12,19 +12,19 @@
 #include "graph/graph.h"
 
 /* Why bytes are held. */
-#define LIN_REASONS(X)                                  \
-    X(STORED, "stored")                                 \
-    X(LIVE, "live")                                     \
-    X(KEPT, "kept by the kernel for backward")          \
-    X(RECOMPUTED, "recomputed")                         \
-    X(WORKSPACE, "workspace")                           \
-    X(ACTIVATION_GRADIENT, "gradient of an activation") \
-    X(GRADIENT, "gradient")                             \
-    X(NEW_GRADIENT, "gradient of one micro-batch")      \
-    X(MASTER_WEIGHT, "master weight")                   \
-    X(OPTIMIZER_STATE, "optimizer state")               \
-    X(OPTIMIZER_TEMPORARY, "temporary of the optimizer")  \
-    X(GATHERED, "gathered for use")                     \
+#define LIN_REASONS(X)                                   \
+    X(STORED, "stored")                                  \
+    X(LIVE, "live")                                      \
+    X(KEPT, "kept by the kernel for backward")           \
+    X(RECOMPUTED, "recomputed")                          \
+    X(WORKSPACE, "workspace")                            \
+    X(ACTIVATION_GRADIENT, "gradient of an activation")  \
+    X(GRADIENT, "gradient")                              \
+    X(NEW_GRADIENT, "gradient of one micro-batch")       \
+    X(MASTER_WEIGHT, "master weight")                    \
+    X(OPTIMIZER_STATE, "optimizer state")                \
+    X(OPTIMIZER_TEMPORARY, "temporary of the optimizer") \
+    X(GATHERED, "gathered for use")                      \
     X(EXCHANGED, "exchanged between processes")
 
 typedef enum lin_reason {

@@ -69,8 +69,7 @@ static void check_runs(walker *w)
     lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                   "%lld positions cannot be split over %lld processes: the nearest that can are "
                   "%lld and %lld",
-                  (long long)context, (long long)runs, (long long)(above - runs),
-                  (long long)above);
+                  (long long)context, (long long)runs, (long long)(above - runs), (long long)above);
 }
 
 static void free_roles(walker *w)
@@ -175,6 +174,10 @@ static void check_role_bind(walker *w, const char *name, lin_role role)
     const lin_trace_settings *settings = w->settings;
     const lin_setting *setting = find_setting(settings->binds, settings->bind_count, name);
     const int64_t value = w->traced.role_value[role];
+    if (setting != NULL && settings->role_vary[role])
+        lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
+                      "`%s` is the %s, which is searched for: it cannot be bound", name,
+                      lin_role_names[role]);
     if (setting == NULL || (!setting->is_dtype && setting->integer == value))
         return;
     if (settings->role_given[role])
@@ -208,8 +211,7 @@ static bool take_role(walker *w, const binder *b, const lin_generic *generic, li
         return false;
     const bool is_shards = strcmp(name, "Shards") == 0;
     if (b->is_root && w->settings->processes > 1 &&
-        (is_shards ||
-         (w->settings->sequence_parallel && strcmp(name, "SequenceShards") == 0))) {
+        (is_shards || (w->settings->sequence_parallel && strcmp(name, "SequenceShards") == 0))) {
         check_shards_bind(w, name);
         out->dim = lin_expr_int(w->exprs, w->shards);
         return true;
@@ -444,8 +446,7 @@ static void add_runs(walker *w)
     const int64_t runs = w->settings->context_processes;
     if (runs <= 1)
         return;
-    const lin_expr context =
-        lin_expr_of_symbol(w->exprs, w->graph->role_symbols[LIN_ROLE_CONTEXT]);
+    const lin_expr context = lin_expr_of_symbol(w->exprs, w->graph->role_symbols[LIN_ROLE_CONTEXT]);
     const lin_relation relation = {
         .comparison = LIN_EQ,
         .left = lin_expr_mod(w->exprs, context, lin_expr_int(w->exprs, runs)),

@@ -26,12 +26,12 @@ typedef struct lin_trace_settings {
     bool full_window; /* a generic `Window` of the root is larger than any cache */
     lin_numerics numerics;
     lin_backend_kind backend;
-    int64_t processes; /* of a tensor-parallel group; 1 */
+    int64_t processes;         /* of a tensor-parallel group; 1 */
     int64_t context_processes; /* each has its part of the context's positions; 0 counts as 1 */
     int64_t expert_processes;  /* each has its part of the experts; 0 counts as 1 */
-    bool sequence_parallel; /* the generic `SequenceShards` of the root is `processes` too */
-    bool training;     /* the entry must return a loss */
-    lin_loss loss;     /* which form its cross-entropy of an output head takes */
+    bool sequence_parallel;    /* the generic `SequenceShards` of the root is `processes` too */
+    bool training;             /* the entry must return a loss */
+    lin_loss loss;             /* which form its cross-entropy of an output head takes */
 } lin_trace_settings;
 
 /* What the analysis reports about the configuration that was traced. */
@@ -44,7 +44,8 @@ typedef struct lin_traced {
     uint32_t bound_count;
     const char *dtype; /* the root's float dtype, "" when there is none */
     bool has_shards;   /* the root has a generic `Shards`: the program is one process's */
-    uint32_t split_tensors; /* stored tensors of which each process holds a part, without `Shards` */
+    uint32_t
+        split_tensors; /* stored tensors of which each process holds a part, without `Shards` */
 } lin_traced;
 
 /*

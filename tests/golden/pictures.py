@@ -122,7 +122,7 @@ def a_link_is_followed(folder):
 def wrong_command_lines(folder):
     path = str(folder / "a.html")
     for arguments in (["--svg", "-", "--html", "-"], ["--html", path, "--svg", path], ["--html", ""],
-                      ["--device-memory", "80GiB"], ["--html", path, "--device-memory", "0"],
+                      ["--must-fit"], ["--html", path, "--device-memory", "0"],
                       ["--html", path, "--device-memory", "much"]):
         linnet(*SMALL, *arguments, status=2)
     _, err = linnet(*TRAINING, "--checkpoint", "none", "--html", path, status=2)

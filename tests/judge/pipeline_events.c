@@ -21,11 +21,11 @@ typedef enum place {
 typedef struct batch {
     place place;
     int32_t moment;
-    bool in_parts;           /* which of the stage's timelines `moment` is of */
-    bool first;              /* makes the parameters' gradients, adds to none */
-    bool received;           /* a buffer of this rank has the values of the stage before */
+    bool in_parts; /* which of the stage's timelines `moment` is of */
+    bool first;    /* makes the parameters' gradients, adds to none */
+    bool received; /* a buffer of this rank has the values of the stage before */
     bool gradient_in, gradient_out;
-    bool kept;               /* its results stay (inference) */
+    bool kept; /* its results stay (inference) */
 } batch;
 
 typedef struct judge {
@@ -34,7 +34,7 @@ typedef struct judge {
     const lin_schedule *schedule;
     const lin_schedule_rank *rank;
     uint32_t number;
-    batch *batches;   /* by slot and micro-batch */
+    batch *batches;      /* by slot and micro-batch */
     bool *has_gradients; /* by slot */
     int64_t most;
 } judge;
@@ -265,9 +265,8 @@ static int64_t bytes_of_inputs(const judge *j)
     for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++) {
         const lin_object *o = &graph->objects.items[i];
         for (uint32_t d = 0; d < j->schedule->directions && o->producer == LIN_NO_STEP; d++) {
-            const bool is_cut =
-                j->p->cut >= 0 &&
-                lin_expr_mentions(graph->exprs, o->bytes, graph->role_symbols[j->p->cut]);
+            const bool is_cut = j->p->cut >= 0 && lin_expr_mentions(graph->exprs, o->bytes,
+                                                                    graph->role_symbols[j->p->cut]);
             if (reads_input(j, i, d))
                 sum += evaluate(j, o->bytes, j->memory->symbols) /
                        (is_cut ? j->schedule->directions : 1);
@@ -374,8 +373,8 @@ static void run_pair(judge *j, const lin_action *a)
     const span backward = begin_pass(j, &a[1]);
     const place place_b = b->place;
     f->place = b->place = NOT_THERE;
-    const int64_t rest = count_all(j, false) - bytes_of_batch(j, a[0].slot, f) -
-                         bytes_of_batch(j, a[1].slot, b);
+    const int64_t rest =
+        count_all(j, false) - bytes_of_batch(j, a[0].slot, f) - bytes_of_batch(j, a[1].slot, b);
     f->place = FORWARD;
     b->place = place_b;
     int64_t *inside = malloc((size_t)(backward.end - backward.first) * sizeof *inside);
@@ -449,8 +448,7 @@ bool judge_pipeline_events(lin_memory *memory, char why[JUDGE_EVENTS_WHY])
                     .schedule = p->schedule,
                     .rank = &p->schedule->rank[r],
                     .number = r };
-        const uint64_t batches =
-            (uint64_t)j.rank->slot_count * p->schedule->direction_microbatches;
+        const uint64_t batches = (uint64_t)j.rank->slot_count * p->schedule->direction_microbatches;
         j.batches = calloc((size_t)batches + 1, sizeof *j.batches);
         j.has_gradients = calloc((size_t)j.rank->slot_count + 1, sizeof *j.has_gradients);
         if (j.batches == NULL || j.has_gradients == NULL)

@@ -2,167 +2,10 @@
 #ifndef COST_RUN_H
 #define COST_RUN_H
 
-/* The published rows of step-time-rows.md, whole and in stages, and how they are run: with the
- * built-in H100 profile, without a bindings file, AdamW where training. */
+/* How the rows of cost_rows.h are run: with the built-in H100 profile, without a bindings file,
+ * AdamW where training. */
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
-#include "cost/cost.h"
-
-/* A model and how it is run. */
-typedef struct cost_run {
-    const char *model, *entry;
-    int64_t batch, context, cache; /* 0: not given */
-    int64_t processes;             /* 0: one; else also the `Shards` generic */
-    bool training;
-    int64_t shards;
-} cost_run;
-
-/* Milliseconds, and counts. */
-static const struct step_case {
-    const char *name;
-    int number;
-    cost_run run;
-    double step;
-    double compute, memory, communication, waiting, host;
-    lin_limit limit;
-    int64_t steps, forward_calls, backward_calls;
-    double published;
-    double measured;
-    int digits; /* the published figure's, after the point */
-} step_rows[] = {
-    { "1 Llama 3.1 8B decode, 1 of 8192", 1,
-      { "llama-3.1-8b-instruct", "decode", .batch = 1, .cache = 8192 },
-      11.7267, 0, 7.847, 0, 3.880, 11.263, LIN_LIMIT_MEMORY, 1861, 1124, 0, 11.7, 11.2, 1 },
-    { "2 Llama 3.1 8B decode, 16 of 8192", 2,
-      { "llama-3.1-8b-instruct", "decode", .batch = 16, .cache = 8192 },
-      16.3579, 0, 16.148, 0, 0.210, 11.263, LIN_LIMIT_MEMORY, 1861, 1124, 0, 16.4, 18.1, 1 },
-    { "3 Llama 3.1 8B decode, 32 of 4096", 3,
-      { "llama-3.1-8b-instruct", "decode", .batch = 32, .cache = 4096 },
-      16.3840, 0, 16.174, 0, 0.210, 11.263, LIN_LIMIT_MEMORY, 1861, 1124, 0, 16.4, 18.1, 1 },
-    { "4 Llama 3.1 8B forward, 1 x 8192", 4,
-      { "llama-3.1-8b-instruct", "forward", .batch = 1, .context = 8192 },
-      257.0506, 206.234, 50.807, 0, 0.009, 7.147, LIN_LIMIT_COMPUTE, 1606, 1061, 0, 257, 249, 0 },
-    { "5 TinyLlama forward, 8 x 2048", 5,
-      { "tinyllama-1.1b-chat", "forward", .batch = 8, .context = 2048 },
-      88.3958, 58.254, 30.132, 0, 0.009, 4.927, LIN_LIMIT_COMPUTE, 1018, 731, 0, 88.4, 92.8, 1 },
-    { "6 TinyLlama decode, 1 of 2048", 6,
-      { "tinyllama-1.1b-chat", "decode", .batch = 1, .cache = 2048 },
-      7.8044, 0, 2.354, 0, 5.451, 7.756, LIN_LIMIT_HOST, 1193, 774, 0, 7.80, 7.47, 2 },
-    { "7 Qwen2.5 0.5B forward, 4 x 4096", 7,
-      { "qwen2.5-0.5b-instruct", "forward", .batch = 4, .context = 4096 },
-      56.1198, 34.943, 21.168, 0, 0.009, 5.371, LIN_LIMIT_COMPUTE, 1110, 797, 0, 56.1, 58.7, 1 },
-    { "8 GPT-2 forward in f32, 8 x 1024", 8,
-      { "gpt2", "forward", .batch = 8, .context = 1024 },
-      46.6392, 42.694, 3.936, 0, 0.009, 1.818, LIN_LIMIT_COMPUTE, 318, 305, 0, 46.6, 62.8, 1 },
-    { "9 BERT base forward in f32, 8 x 512", 9,
-      { "bert-base-uncased", "forward", .batch = 8, .context = 512 },
-      22.7635, 21.347, 1.399, 0, 0.018, 1.769, LIN_LIMIT_COMPUTE, 247, 222, 0, 22.8, 24.6, 1 },
-    { "10 TinyLlama loss_packed in training, 8192", 10,
-      { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true },
-      346.0775, 303.318, 42.749, 0, 0.011, 20.764, LIN_LIMIT_COMPUTE, 1061, 863, 863, 346, 334, 0 },
-    { "11 Qwen2.5 0.5B loss_packed in training, 8192", 11,
-      { "qwen2.5-0.5b-instruct", "loss_packed", .context = 8192, .training = true },
-      198.9045, 170.472, 28.416, 0, 0.017, 23.080, LIN_LIMIT_COMPUTE, 1157, 941, 941, 199, 210, 0 },
-    { "12 Llama 3.1 8B forward split in two, 1 x 8192", 12,
-      { "llama-3.1-8b-instruct", "forward", .batch = 1, .context = 8192, .processes = 2 },
-      148.6307, 103.007, 25.799, 19.816, 0.009, 9.265, LIN_LIMIT_COMPUTE, 1606, 1222, 0, 149, 162,
-      0 },
-    { "13 Llama 3.1 8B decode_rows split in two, 1 of 8192", 13,
-      { "llama-3.1-8b-instruct", "decode_rows", .batch = 1, .cache = 8192, .processes = 2 },
-      13.9026, 0, 5.000, 1.133, 7.769, 13.698, LIN_LIMIT_HOST, 1733, 1349, 0, 13.9, 15.5, 1 },
-    { "14 Llama 3.1 8B decode_rows split in two, 16 of 8192", 14,
-      { "llama-3.1-8b-instruct", "decode_rows", .batch = 16, .cache = 8192, .processes = 2 },
-      14.0115, 0, 8.901, 1.167, 3.943, 13.698, LIN_LIMIT_MEMORY, 1733, 1349, 0, 14.0, 17.6, 1 },
-    { "17 TinyLlama loss_packed in training, 8192, shards on two", 17,
-      { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true, .shards = 2 },
-      371.9391, 303.318, 42.749, 25.872, 0, 20.764, LIN_LIMIT_COMPUTE, 1061, 863, 863, 372, 353,
-      0 },
-};
-
-enum { STAGES = 4 };
-
-static const struct pipeline_case {
-    const char *name;
-    int number; /* 0: of the layout table */
-    cost_run run;
-    int64_t stages, microbatches;
-    bool checkpoint; /* each layer */
-    double step;
-    double seconds[STAGES]; /* of the stages, one micro-batch */
-    double received;        /* bytes, of the second stage */
-    double optimizer, gather;
-    double compute, memory, communication, waiting; /* 0, 0, 0, 0: not published */
-    double measured;
-    int64_t replicas; /* 0: 1 */
-    double tokens_per_second;
-} pipeline_rows[] = {
-    { .name = "15 TinyLlama loss_packed in training, 2 stages, 4 of 2048", .number = 15,
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true },
-      .stages = 2, .microbatches = 4, .step = 118.9726, .seconds = { 20.5752, 23.2874 },
-      .received = 8388608, .optimizer = 2.536, .compute = 90.875, .memory = 27.531,
-      .communication = 0.467, .waiting = 0.100, .measured = 131 },
-    { .name = "16 TinyLlama forward, 2 stages, 4 of 2 x 2048", .number = 16,
-      .run = { "tinyllama-1.1b-chat", "forward", .batch = 8, .context = 2048 },
-      .stages = 2, .microbatches = 4, .step = 53.4477, .seconds = { 9.8279, 10.6895 },
-      .received = 16777216, .compute = 38.615, .memory = 14.422, .communication = 0.380,
-      .waiting = 0.030, .measured = 58.6 },
-    { .name = "18 TinyLlama forward, 2 stages split in two, 4 of 2 x 2048", .number = 18,
-      .run = { "tinyllama-1.1b-chat", "forward", .batch = 8, .context = 2048, .processes = 2 },
-      .stages = 2, .microbatches = 4, .step = 45.8938, .seconds = { 6.8672, 9.1788 },
-      .received = 16777216, .compute = 22.141, .memory = 11.840, .communication = 11.883,
-      .waiting = 0.030, .measured = 48.0 },
-    { .name = "19 Llama 3.1 8B forward, 2 stages split in two, 2 of 8192", .number = 19,
-      .run = { "llama-3.1-8b-instruct", "forward", .batch = 2, .context = 8192, .processes = 2 },
-      .stages = 2, .microbatches = 2, .step = 251.2500, .seconds = { 65.1386, 83.7500 },
-      .received = 67108864, .compute = 172.465, .memory = 41.242, .communication = 37.526,
-      .waiting = 0.018, .measured = 219 },
-    { .name = "20 TinyLlama loss_packed in training, 2 stages with shards on two, 4 of 2048", .number = 20,
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true,
-               .shards = 2 },
-      .stages = 2, .microbatches = 4, .step = 150.6644, .seconds = { 26.1601, 28.8898 },
-      .received = 8388608, .optimizer = 2.536, .gather = 3.680, .compute = 90.875,
-      .memory = 27.531, .communication = 32.159, .waiting = 0.100, .measured = 159 },
-
-    /* step-time-rows.md 3 */
-    { .name = "the layout table: 2 stages, 8 of 1024, 2 replicas",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true },
-      .stages = 2, .microbatches = 8, .replicas = 2, .step = 100.469,
-      .seconds = { 10.3508, 10.8815 }, .received = 4194304, .optimizer = 2.536,
-      .tokens_per_second = 163075 },
-    { .name = "the layout table: 2 stages, 8 of 1024, 2 replicas, with block checkpointing",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true },
-      .stages = 2, .microbatches = 8, .replicas = 2, .checkpoint = true,
-      .tokens_per_second = 120696 },
-    { .name = "the layout table: 4 stages, 16 of 1024",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 16384, .training = true },
-      .stages = 4, .microbatches = 16, .step = 113.733,
-      .seconds = { 4.7485, 5.6589, 5.6589, 5.9166 }, .optimizer = 1.317,
-      .tokens_per_second = 144056 },
-    { .name = "the layout table: 4 stages, 16 of 1024, with block checkpointing",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 16384, .training = true },
-      .stages = 4, .microbatches = 16, .checkpoint = true, .tokens_per_second = 105021 },
-    { .name = "the layout table: 2 stages, 4 of 1024, 2 replicas",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 4096, .training = true },
-      .stages = 2, .microbatches = 4, .replicas = 2, .step = 56.943,
-      .tokens_per_second = 143863 },
-    { .name = "the layout table: 4 stages, 8 of 1024",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 8192, .training = true },
-      .stages = 4, .microbatches = 8, .step = 66.400, .tokens_per_second = 123373 },
-    { .name = "the layout table: 2 stages, 2 of 1024, 2 replicas",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 2048, .training = true },
-      .stages = 2, .microbatches = 2, .replicas = 2, .step = 35.180,
-      .tokens_per_second = 116430 },
-    { .name = "the layout table: 4 stages, 4 of 1024, with block checkpointing",
-      .run = { "tinyllama-1.1b-chat", "loss_packed", .context = 4096, .training = true },
-      .stages = 4, .microbatches = 4, .checkpoint = true, .tokens_per_second = 70248 },
-};
+#include "cost_rows.h"
 
 static lin_profile *open_profile(const char *name)
 {
@@ -279,9 +122,8 @@ static void time_stage(pipeline_run *r, uint32_t stage, const lin_stage_graph *p
     linnet_error err = { 0 };
     for (uint32_t i = 0; i < part->received_count; i++) {
         int64_t bytes = 0;
-        assert_true(lin_expr_evaluate(whole->exprs,
-                                      whole->objects.items[part->received[i].whole].bytes, symbols,
-                                      &bytes));
+        assert_true(lin_expr_evaluate(
+            whole->exprs, whole->objects.items[part->received[i].whole].bytes, symbols, &bytes));
         around.received_bytes += (double)bytes;
     }
     r->received[stage] = around.received_bytes;

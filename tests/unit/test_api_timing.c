@@ -137,8 +137,7 @@ static void test_device_refused(void **state)
     assert_int_equal(linnet_device_open(config, "h100-80bg", &device, &err),
                      LINNET_ERROR_NOT_FOUND);
     assert_non_null(strstr(err.message, "did you mean `h100-80gb`"));
-    assert_int_equal(linnet_device_parse(config, "{}", 2, "x", &device, &err),
-                     LINNET_ERROR_FORMAT);
+    assert_int_equal(linnet_device_parse(config, "{}", 2, "x", &device, &err), LINNET_ERROR_FORMAT);
     assert_non_null(strstr(err.message, "`kind`"));
     assert_null(device);
     linnet_config_free(config);
@@ -201,8 +200,7 @@ static void test_training(void **state)
     assert_close(linnet_timing_seconds(plain), 3 * forward + 7 * weights);
     assert_true(linnet_timing_seconds(again) > 3.99 * forward + 7 * weights);
     assert_true(linnet_timing_seconds(again) < 4.001 * forward + 7 * weights);
-    assert_true(linnet_timing_hardware_utilisation(again) >
-                linnet_timing_model_utilisation(again));
+    assert_true(linnet_timing_hardware_utilisation(again) > linnet_timing_model_utilisation(again));
     linnet_timing_unref(plain);
     linnet_timing_unref(again);
 }
@@ -213,7 +211,8 @@ static void test_documents(void **state)
     linnet_text *text = NULL;
     (void)state;
     assert_int_equal(linnet_timing_to_text(timing, &text, NULL), LINNET_OK);
-    assert_non_null(strstr(linnet_text_data(text), "Predicted step time on round, time model linnet"));
+    assert_non_null(
+        strstr(linnet_text_data(text), "Predicted step time on round, time model linnet"));
     assert_non_null(strstr(linnet_text_data(text), "it does not fit"));
     linnet_text_free(text);
     assert_int_equal(linnet_timing_to_json(timing, &text, NULL), LINNET_OK);

@@ -64,8 +64,7 @@ static void test_pipeline(void **state)
         assert_near("optimizer", r.parts[r.step.slowest].optimizer, c->optimizer);
     if (c->gather > 0)
         assert_near("gather", r.parts[r.step.slowest].gather, c->gather);
-    if (c->tokens_per_second > 0 &&
-        fabs(r.step.tokens_per_second - c->tokens_per_second) > 0.51)
+    if (c->tokens_per_second > 0 && fabs(r.step.tokens_per_second - c->tokens_per_second) > 0.51)
         fail_msg("%.2f tokens/s instead of %.0f", r.step.tokens_per_second, c->tokens_per_second);
     if (c->compute <= 0)
         return;
@@ -85,8 +84,9 @@ int main(void)
                                               .test_func = test_row,
                                               .initial_state = (void *)(uintptr_t)&step_rows[i] };
     for (size_t i = 0; i < PIPELINES; i++)
-        tests[count++] = (struct CMUnitTest){ .name = pipeline_rows[i].name,
-                                              .test_func = test_pipeline,
-                                              .initial_state = (void *)(uintptr_t)&pipeline_rows[i] };
+        tests[count++] =
+            (struct CMUnitTest){ .name = pipeline_rows[i].name,
+                                 .test_func = test_pipeline,
+                                 .initial_state = (void *)(uintptr_t)&pipeline_rows[i] };
     return _cmocka_run_group_tests("cost", tests, count, NULL, NULL);
 }

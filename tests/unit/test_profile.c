@@ -45,7 +45,8 @@ static const struct refusal {
     { "another kind", "{\"version\": 1, \"kind\": \"linnet-memory\"}", "`kind`" },
     { "no version", "{\"kind\": \"linnet-device\"}", "`version`" },
     { "another version", "{\"version\": 2, \"kind\": \"linnet-device\"}", "`version`" },
-    { "a version that is a text", "{\"version\": \"1\", \"kind\": \"linnet-device\"}", "`version`" },
+    { "a version that is a text", "{\"version\": \"1\", \"kind\": \"linnet-device\"}",
+      "`version`" },
     { "no name", "{\"version\": 1, \"kind\": \"linnet-device\", \"memory\": 1, " RATES "}",
       "`name`" },
     { "an empty name",
@@ -58,7 +59,8 @@ static const struct refusal {
     { "memory past 2^63", "{" HEAD ", \"memory\": 9223372036854775808, " RATES "}", "" },
     { "no driver's memory", "{" WHOLE ", \"driver_memory\": 0}", "`driver_memory`" },
     { "no flops", "{" HEAD ", \"memory\": 1, \"bandwidth\": 1}", "`flops` is missing" },
-    { "flops without f32", "{" HEAD ", \"memory\": 1, \"flops\": { \"bf16\": 1 }, \"bandwidth\": 1}",
+    { "flops without f32",
+      "{" HEAD ", \"memory\": 1, \"flops\": { \"bf16\": 1 }, \"bandwidth\": 1}",
       "`flops.f32` is missing" },
     { "flops of 0", "{" HEAD ", \"memory\": 1, \"flops\": { \"f32\": 0 }, \"bandwidth\": 1}",
       "`flops.f32` must be more than 0" },
@@ -201,7 +203,8 @@ static void test_own_keys_win(void **state)
     linnet_error err = { 0 };
     (void)state;
     assert_int_equal(
-        parse("{" HEAD ", \"memory\": 1000, \"base\": \"h100-80gb\", \"sheet\": { \"bf16\": 989.4e12, "
+        parse("{" HEAD
+              ", \"memory\": 1000, \"base\": \"h100-80gb\", \"sheet\": { \"bf16\": 989.4e12, "
               "\"f32\": 66.9e12, \"bandwidth\": 6.7e12 }, \"skinny\": 1e12, "
               "\"host\": { \"view\": 9e-6 }}",
               &p, &err),
@@ -257,7 +260,8 @@ static void test_missing_corner(void **state)
     lin_profile *p = NULL;
     linnet_error err = { 0 };
     (void)state;
-    assert_int_equal(parse("{" HEAD ", \"memory\": 1, \"flops\": { \"f32\": 10 }, \"bandwidth\": 1, "
+    assert_int_equal(parse("{" HEAD
+                           ", \"memory\": 1, \"flops\": { \"f32\": 10 }, \"bandwidth\": 1, "
                            "\"products\": { \"f32\": [[1, 1, 2], [4, 1, 4], [1, 4, 6]] }, "
                            "\"attention\": { \"causal\": 7 }}",
                            &p, &err),
@@ -403,11 +407,11 @@ static void test_no_memory(void **state)
     }
 }
 
-#define TEST_ROW(rows, function, i)                                                   \
-    (struct CMUnitTest)                                                               \
-    {                                                                                 \
-        .name = (rows)[i].name, .test_func = function,                                \
-        .initial_state = (void *)(uintptr_t)&(rows)[i]                                \
+#define TEST_ROW(rows, function, i)                      \
+    (struct CMUnitTest)                                  \
+    {                                                    \
+        .name = (rows)[i].name, .test_func = function,   \
+        .initial_state = (void *)(uintptr_t) & (rows)[i] \
     }
 
 int main(void)

@@ -35,10 +35,10 @@ static split_case open_case(const char *model, const char *program, const char *
                                        .processes = 1 };
     split_case c = { .source = NULL };
     linnet_error err = { 0 };
-    const linnet_status status =
-        program != NULL ? lin_source_parse(&from, program, strlen(program), "program.linnet", NULL,
-                                           &c.source, &err)
-                        : lin_source_open(&from, model, NULL, &c.source, &err);
+    const linnet_status status = program != NULL
+                                     ? lin_source_parse(&from, program, strlen(program),
+                                                        "program.linnet", NULL, &c.source, &err)
+                                     : lin_source_open(&from, model, NULL, &c.source, &err);
     if (status != LINNET_OK ||
         lin_trace(c.source, &trace, &lin_default_allocator, &c.traced, &err) != LINNET_OK)
         fail_msg("line %u: %s", err.line, err.message);
@@ -87,15 +87,22 @@ static const struct balance {
 } balances[] = {
     { "one stage", NULL, 1, LINNET_OK, { "first, second, pair.0-1, last" } },
     { "two stages of 8", NULL, 2, LINNET_OK, { "first, second", "pair.0-1, last" } },
-    { "three: the limit is 7",
-      NULL, 3, LINNET_OK, { "first", "second, pair.0", "pair.1, last" } },
+    { "three: the limit is 7", NULL, 3, LINNET_OK, { "first", "second, pair.0", "pair.1, last" } },
     { "four: the limit is 5", NULL, 4, LINNET_OK, { "first", "second", "pair.0-1", "last" } },
-    { "as many as units: the last of several is split", NULL, 5, LINNET_OK, { "first", "second", "pair.0", "pair.1", "last" } },
+    { "as many as units: the last of several is split",
+      NULL,
+      5,
+      LINNET_OK,
+      { "first", "second", "pair.0", "pair.1", "last" } },
     { "more than units", NULL, 6, LINNET_ERROR_ARGUMENT, { "at most 5 stages" } },
     { "by hand", "second,pair.1", 3, LINNET_OK, { "first", "second, pair.0", "pair.1, last" } },
     { "by hand, twice the same", "second,second", 3, LINNET_ERROR_ARGUMENT, { "in order" } },
     { "by hand, an array", "pair", 2, LINNET_ERROR_ARGUMENT, { "`pair" } },
-    { "by hand, nothing like a name", "zzzzzzzz", 2, LINNET_ERROR_ARGUMENT, { "`first` to `last`" } },
+    { "by hand, nothing like a name",
+      "zzzzzzzz",
+      2,
+      LINNET_ERROR_ARGUMENT,
+      { "`first` to `last`" } },
     { "by hand, an empty name", "second,", 3, LINNET_ERROR_ARGUMENT, { "no block" } },
     { "by hand, too many", "second,pair.0,last", 2, LINNET_ERROR_ARGUMENT, { "3 are named" } },
 };
@@ -105,9 +112,9 @@ static void test_balance(void **state)
     const struct balance *row = *state;
     split_case c = open_case(NULL, blocks, "forward", false, 0, 0);
     linnet_error err = { 0 };
-    assert_int_equal(lin_stages_plan(c.traced.graph, ones, row->stages, row->starts, &c.arena,
-                                     &c.plan, &err),
-                     row->status);
+    assert_int_equal(
+        lin_stages_plan(c.traced.graph, ones, row->stages, row->starts, &c.arena, &c.plan, &err),
+        row->status);
     if (row->status != LINNET_OK && strstr(err.message, row->units[0]) == NULL)
         fail_msg("`%s` does not say `%s`", err.message, row->units[0]);
     for (uint32_t s = 0; row->status == LINNET_OK && s < row->stages; s++)
@@ -155,17 +162,46 @@ static const struct splitting {
     const char *units[4]; /* of the first ones */
     uint32_t received;    /* by stage 1; UINT32_MAX: any number */
 } splittings[] = {
-    { "TinyLlama in two", "tinyllama-1.1b-chat", "loss_packed", 2048, 2, false,
-      { "embedding, layers.0-10", "layers.11-21, norm, lm_head" }, 1 },
-    { "TinyLlama in four", "tinyllama-1.1b-chat", "loss_packed", 2048, 4, false,
+    { "TinyLlama in two",
+      "tinyllama-1.1b-chat",
+      "loss_packed",
+      2048,
+      2,
+      false,
+      { "embedding, layers.0-10", "layers.11-21, norm, lm_head" },
+      1 },
+    { "TinyLlama in four",
+      "tinyllama-1.1b-chat",
+      "loss_packed",
+      2048,
+      4,
+      false,
       { "embedding, layers.0-4", "layers.5-10", "layers.11-16", "layers.17-21, norm, lm_head" },
       1 },
-    { "TinyLlama, a stage a unit", "tinyllama-1.1b-chat", "loss_packed", 2048, 25, false,
-      { "embedding", "layers.0" }, 1 },
-    { "Qwen in two", "qwen2.5-0.5b-instruct", "loss_packed", 2048, 2, false,
-      { "embedding, layers.0-11", "layers.12-23, norm, lm_head" }, 1 },
-    { "Qwen, tied: the table counts on both ends", "qwen2.5-0.5b-instruct", "loss_packed", 2048, 2,
-      true, { "embedding, layers.0-11", "layers.12-23, norm, lm_head" }, 1 },
+    { "TinyLlama, a stage a unit",
+      "tinyllama-1.1b-chat",
+      "loss_packed",
+      2048,
+      25,
+      false,
+      { "embedding", "layers.0" },
+      1 },
+    { "Qwen in two",
+      "qwen2.5-0.5b-instruct",
+      "loss_packed",
+      2048,
+      2,
+      false,
+      { "embedding, layers.0-11", "layers.12-23, norm, lm_head" },
+      1 },
+    { "Qwen, tied: the table counts on both ends",
+      "qwen2.5-0.5b-instruct",
+      "loss_packed",
+      2048,
+      2,
+      true,
+      { "embedding, layers.0-11", "layers.12-23, norm, lm_head" },
+      1 },
     { "GPT-2, whose head reads the table", "gpt2", "forward", 64, 3, true, { NULL }, UINT32_MAX },
     { "decoding, with caches", "tinyllama-1.1b-chat", "decode", 0, 4, false, { NULL }, UINT32_MAX },
     { "BERT", "bert-base-uncased", "forward", 64, 3, true, { NULL }, UINT32_MAX },
@@ -211,8 +247,8 @@ static void test_tied(void **state)
         split_case c =
             open_case("qwen2.5-0.5b-instruct", NULL, "loss_packed", bindings == 1, 0, 256);
         linnet_error err = { 0 };
-        assert_int_equal(
-            lin_stages_plan(c.traced.graph, ones, 2, NULL, &c.arena, &c.plan, &err), LINNET_OK);
+        assert_int_equal(lin_stages_plan(c.traced.graph, ones, 2, NULL, &c.arena, &c.plan, &err),
+                         LINNET_OK);
         const lin_stage_graph *stages = lin_graph_split(c.traced.graph, &c.plan, &c.arena);
         const int64_t parts = bytes_of(&stages[0].graph, LIN_CATEGORY_PARAMETERS) +
                               bytes_of(&stages[1].graph, LIN_CATEGORY_PARAMETERS);
@@ -271,15 +307,13 @@ int main(void)
     static struct CMUnitTest tests[ROWS + OTHERS];
     size_t count = 0;
     for (size_t i = 0; i < ARRAY_LEN(balances); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = balances[i].name,
-                                 .test_func = test_balance,
-                                 .initial_state = (void *)(uintptr_t)&balances[i] };
+        tests[count++] = (struct CMUnitTest){ .name = balances[i].name,
+                                              .test_func = test_balance,
+                                              .initial_state = (void *)(uintptr_t)&balances[i] };
     for (size_t i = 0; i < ARRAY_LEN(splittings); i++)
-        tests[count++] =
-            (struct CMUnitTest){ .name = splittings[i].name,
-                                 .test_func = test_split,
-                                 .initial_state = (void *)(uintptr_t)&splittings[i] };
+        tests[count++] = (struct CMUnitTest){ .name = splittings[i].name,
+                                              .test_func = test_split,
+                                              .initial_state = (void *)(uintptr_t)&splittings[i] };
     tests[count++] = (struct CMUnitTest){ .name = "stages together hold the model, a tied table "
                                                   "once more",
                                           .test_func = test_tied };

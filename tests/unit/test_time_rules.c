@@ -152,7 +152,7 @@ int main(void)
                                               .initial_state = (void *)(uintptr_t)&effects[i] };
     tests[count++] = (struct CMUnitTest){ .name = "the model linnet against the measured column",
                                           .test_func = test_score };
-    tests[count++] = (struct CMUnitTest){ .name = "every rule has its reason",
-                                          .test_func = test_table };
+    tests[count++] =
+        (struct CMUnitTest){ .name = "every rule has its reason", .test_func = test_table };
     return _cmocka_run_group_tests("time_rules", tests, count, NULL, NULL);
 }

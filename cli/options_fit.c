@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+
+/* Options about what fits; their rows stand in options.c. */
+
+#include "cli.h"
+#include <stdio.h>
+#include <string.h>
+
+static linnet_status refuse(linnet_error *err, linnet_status status, const char *before,
+                            const char *value, const char *after)
+{
+    memset(err, 0, sizeof *err);
+    err->code = status;
+    snprintf(err->message, sizeof err->message, "%s`%s`%s", before, value, after);
+    return status;
+}
+
+linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_error *err)
+{
+    static const char *const targets[] = { "batch", "context", "kv-cache" };
+    if (strcmp(value, "throughput") == 0)
+        return refuse(err, LINNET_ERROR_UNSUPPORTED, "", "--maximize throughput",
+                      " is not supported yet");
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
+        if (strcmp(value, targets[i]) == 0) {
+            request->maximize = value;
+            return LINNET_OK;
+        }
+    }
+    return refuse(err, LINNET_ERROR_ARGUMENT, "batch, context, kv-cache or throughput, not ", value,
+                  "");
+}
+
+linnet_status cli_set_reserve(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_parse_size(value, &request->reserve, err);
+}
+
+/* A number with up to three decimals; what is too much is refused with the device's size known. */
+linnet_status cli_set_reserve_percent(cli_request *request, const char *value, linnet_error *err)
+{
+    int64_t thousandths = 0, unit = 1000;
+    const char *at = value;
+    for (; *at >= '0' && *at <= '9' && thousandths < 100000000; at++)
+        thousandths = thousandths * 10 + (*at - '0') * 1000;
+    if (at != value && *at == '.')
+        for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
+            thousandths += (*at - '0') * (unit /= 10);
+    if (at == value || *at != '\0')
+        return refuse(err, LINNET_ERROR_ARGUMENT, "", value, " is no percentage such as 2.5");
+    request->reserve_thousandths = thousandths;
+    return LINNET_OK;
+}
+
+linnet_status cli_set_must_fit(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    (void)err;
+    request->must_fit = true;
+    return LINNET_OK;
+}
+
+int cli_find_device_memory(const cli_command *command, cli_request *request)
+{
+    linnet_device *device = NULL;
+    linnet_error err;
+    if (request->device == NULL)
+        return EXIT_DONE;
+    if (request->device_memory > 0)
+        return cli_usage_error(command, "--device and --device-memory both say how much memory a "
+                                        "device has");
+    if (linnet_device_open(request->config, request->device, &device, &err) != LINNET_OK)
+        return cli_fail(&err);
+    request->device_memory = linnet_device_memory(device);
+    linnet_device_unref(device);
+    return EXIT_DONE;
+}
