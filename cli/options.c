@@ -358,8 +358,8 @@ static linnet_status set_colour(cli_request *request, const char *value, linnet_
 }
 
 enum {
-    ALL_COMMANDS = CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_FIT | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN |
-                   CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
+    ALL_COMMANDS = CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_FIT | CMD_CHECK | CMD_INSPECT |
+                   CMD_EXPLAIN | CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
 };
 enum { ANY_MODEL = SIZED | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
 
@@ -412,7 +412,7 @@ static const cli_option options[] = {
     { "svg", "FILE", CMD_MEMORY | CMD_FIT, false, "the timeline as a picture; `-` in place of the report", set_svg, NULL },
     { "html", "FILE", CMD_MEMORY | CMD_FIT, false, "a page with the timeline, the breakdown and the table; `-` in place of the report", set_html, NULL },
     { "device-memory", "SIZE", CMD_MEMORY | CMD_FIT, false, "the memory of a device", set_device_memory, NULL },
-    { "must-fit", NULL, CMD_MEMORY, false, "exit status 1 when the device's memory does not do", cli_set_must_fit, NULL },
+    { "must-fit", NULL, CMD_MEMORY, false, "exit status 1 when it does not fit the device", cli_set_must_fit, NULL },
     { "maximize", "WHAT", CMD_FIT, false, "batch, context or kv-cache: the size that is searched for", cli_set_maximize, NULL },
     { "reserve", "SIZE", CMD_FIT, false, "bytes of the device that are kept free (0)", cli_set_reserve, NULL },
     { "reserve-percent", "P", CMD_FIT, false, "percent of the device that is kept free (0)", cli_set_reserve_percent, NULL },

@@ -132,8 +132,9 @@ LINNET_API linnet_status linnet_analysis_copy_component_bytes(const linnet_analy
                                                               uint64_t *out_count,
                                                               linnet_error *err);
 
-/** Whether the expected peak fits the device's memory (linnet_config_set_device_memory): "OK" leaves
- * more than 5 % of it free, "TIGHT" fits, "OOM" does not; NULL when the config gave none. Static.
+/** Whether the expected peak fits the device's memory (linnet_config_set_device_memory): "OK"
+ * leaves more than 5 % of it free, "TIGHT" fits, "OOM" does not; NULL when the config gave none.
+ * Static.
  * @since 0.1 */
 LINNET_API const char *linnet_analysis_verdict(const linnet_analysis *analysis);
 

@@ -59,8 +59,8 @@ char *lin_arena_text(lin_arena *arena, const char *text, uint64_t length); /* NU
 char *lin_arena_format(lin_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* What a failed request does: jumps, or returns NULL. For code that allocates on an arena's behalf.
- */
+/* What a failed request does: jumps, or returns NULL. For code that allocates on an
+ * arena's behalf. */
 void *lin_arena_fail(lin_arena *arena);
 
 #define LIN_NEW(arena, type) ((type *)lin_arena_alloc((arena), sizeof(type)))

@@ -2,8 +2,8 @@
 #ifndef LIN_NAMES_H
 #define LIN_NAMES_H
 
-/* Interned names: each text has one number for the life of its table, so names compare as integers.
- */
+/* Interned names: each text has one number for the life of its table, so names compare
+ * as integers. */
 
 #include "arena.h"
 
@@ -11,8 +11,8 @@ typedef uint32_t lin_name; /* 0 is no name */
 
 typedef struct lin_names lin_names;
 
-/* Lives in `arena`; NULL only when the arena has no jump target. Growth takes from the arena too.
- */
+/* Lives in `arena`; NULL only when the arena has no jump target. Growth takes from the
+ * arena too. */
 lin_names *lin_names_new(lin_arena *arena);
 lin_name lin_names_add(lin_names *names, const char *text, uint64_t length); /* 0 on failure */
 lin_name lin_names_find(const lin_names *names, const char *text,

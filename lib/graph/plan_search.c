@@ -209,8 +209,8 @@ static lin_pack_result try_capacity(search *s, int64_t capacity, uint64_t patien
     return LIN_PACK_GAVE_UP;
 }
 
-/* Units of work to place every item once, without a step back: half the cells at each on average.
- */
+/* Units of work to place every item once, without a step back: half the cells at each
+ * on average. */
 static uint64_t dive_work(const lin_plan_part *part)
 {
     uint64_t cells = 0;

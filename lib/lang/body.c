@@ -34,8 +34,8 @@ static void check_alone(checker *c, bodies *all, const scope *where, const ast_e
         lin_body_add_faulty(c, all, e);
 }
 
-/* Those that declarations left to their uses. What is wrong with the others was reported with them.
- */
+/* Those that declarations left to their uses. What is wrong with the others was reported
+ * with them. */
 static void check_constants(checker *c, bodies *all, const binding_list *names)
 {
     for (uint32_t i = 0; i < names->count; i++) {

@@ -45,6 +45,7 @@ bool lin_check_declarable(checker *c, ast_ident ident)
     return false;
 }
 
+/* Generics that come with the declaration itself: a block's are found through `block`. */
 static const lin_generics *own_generics(const decl *d)
 {
     switch (d->kind) {

@@ -56,7 +56,8 @@ static linnet_status check_parallel(const lin_memory *memory, linnet_error *err)
     if (status != LINNET_OK)
         return status;
     if (parallel->shards > 1 && !trains)
-        return lin_fail(err, LINNET_ERROR_ARGUMENT, "`shards` is an option of training, which is off");
+        return lin_fail(err, LINNET_ERROR_ARGUMENT,
+                        "`shards` is an option of training, which is off");
     if (parallel->pipeline > 1 && !lin_pipeline_is_wanted(&memory->settings.pipeline))
         return lin_fail(err, LINNET_ERROR_UNSUPPORTED, "a pipeline of this step is not modelled");
     if (parallel->context > 1 && !trains)
@@ -289,7 +290,8 @@ static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text 
     lin_memory_list_warnings(memory, answer);
     lin_memory_list_assumptions(memory, at, answer);
     describe_device(memory, answer);
-    return memory->training != NULL ? LINNET_OK : lin_memory_plan_transient(memory, at, answer, err);
+    return memory->training != NULL ? LINNET_OK
+                                    : lin_memory_plan_transient(memory, at, answer, err);
 }
 
 linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],

@@ -127,7 +127,7 @@ typedef struct lin_training_answer {
 typedef struct lin_pipeline_answer {
     int64_t ranks, microbatches, virtual_stages;
     const char *schedule;
-    const char *model;          /* "linnet", "published" */
+    const char *model;         /* "linnet", "published" */
     const char *const *starts; /* the unit each later stage starts at */
     uint32_t start_count;
 } lin_pipeline_answer;
@@ -214,8 +214,8 @@ linnet_status lin_memory_new(const lin_source *source, lin_traced *take_traced,
                              const lin_memory_settings *settings, const lin_allocator *allocator,
                              lin_memory **out, linnet_error *err);
 void lin_memory_free(lin_memory *memory);
-/* traced.c, for what else than bytes is asked: valid while the memory is. The graph that answers are
- * about, adapters included: */
+/* traced.c, for what else than bytes is asked: valid while the memory is. The graph that answers
+ * are about, adapters included: */
 const lin_traced *lin_memory_traced(const lin_memory *memory);
 /* Stages of a pipeline; 0: none. */
 uint32_t lin_memory_stage_count(const lin_memory *memory);

@@ -298,7 +298,6 @@ linnet_status lin_pipeline_prepare(lin_memory *memory, lin_text *text, linnet_er
     const lin_interval_list nothing = { NULL, 0, 0 };
     linnet_status status;
     memory->pipeline = p;
-    p->arena = &memory->arena;
     if ((status = check_rest(memory, err)) != LINNET_OK ||
         (status = lin_pipeline_read(memory, err)) != LINNET_OK)
         return status;

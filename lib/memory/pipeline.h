@@ -163,7 +163,6 @@ struct lin_pipeline {
     uint64_t longest;
     lin_slot_state *slots; /* of the rank that is replayed */
     int64_t *scratch;      /* large enough for every program here */
-    lin_arena *arena;      /* where all of it is: the memory's */
 };
 
 /* pipeline_settings.c */

@@ -42,8 +42,8 @@ struct lin_memory {
     int64_t processes; /* of the tensor-parallel group */
     lin_parallel parallel;
     bool is_cache_given;
-    lin_training *training; /* NULL: inference */
-    lin_pipeline *pipeline; /* NULL: one device; else there is no timeline but its stages' */
+    lin_training *training;      /* NULL: inference */
+    lin_pipeline *pipeline;      /* NULL: one device; else there is no timeline but its stages' */
     const lin_stage_role *stage; /* NULL: the whole model */
 
     lin_runtime_item runtime[LIN_RUNTIME_MAX_ITEMS];

@@ -32,7 +32,8 @@ typedef struct lin_moments {
     int32_t region_count;
     int32_t *redo; /* by step; LIN_NEVER outside regions */
     int32_t *back; /* by step */
-    int32_t *weight; /* by step: when the gradients of its weights are made: with `back`, or apart */
+    int32_t
+        *weight; /* by step: when the gradients of its weights are made: with `back`, or apart */
     int32_t results_end; /* the last moment that needs received and sent values; the optimizer's */
     int32_t optimizer;
     int32_t length;

@@ -187,8 +187,8 @@ static void set_delta(family_reader *r)
     lin_family_set_dtype(r, "U", state_dtype(r, "mamba_ssm_dtype", LIN_DTYPE_F32));
 }
 
-/* Whether a layer is full attention: layer_types, else the last of every full_attention_interval.
- */
+/* Whether a layer is full attention: layer_types, else the last of
+ * every full_attention_interval. */
 static bool is_full_layer(family_reader *r, int64_t layer)
 {
     const lin_json *types = lin_family_array(r, r->text, "layer_types");

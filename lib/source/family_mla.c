@@ -38,25 +38,6 @@ static const family_name low_query_bias[] = {
     { "attention.query_low[*].down.bias", "self_attn.q_a_proj.bias" },
 };
 
-static const family_name plain_names[] = {
-    { "mlp[*].gate.weight", "mlp.gate_proj.weight" },
-    { "mlp[*].up.weight", "mlp.up_proj.weight" },
-    { "mlp[*].down.weight", "mlp.down_proj.weight" },
-};
-
-static const family_name expert_names[] = {
-    { "moe[*].router.weight", "mlp.gate.weight" },
-    { "moe[*].split[*].gate", "mlp.experts.{*}.gate_proj.weight" },
-    { "moe[*].split[*].up", "mlp.experts.{*}.up_proj.weight" },
-    { "moe[*].split[*].down", "mlp.experts.{*}.down_proj.weight" },
-};
-
-static const family_name shared_names[] = {
-    { "moe[*].shared[*].gate.weight", "mlp.shared_experts.gate_proj.weight" },
-    { "moe[*].shared[*].up.weight", "mlp.shared_experts.up_proj.weight" },
-    { "moe[*].shared[*].down.weight", "mlp.shared_experts.down_proj.weight" },
-};
-
 static const family_name correction[] = {
     { "moe[*].router.correction", "mlp.gate.e_score_correction_bias" },
 };
@@ -125,7 +106,8 @@ static void read_dense(family_reader *r, const layout *l)
     lin_family_set(r, "First", l->first);
     lin_family_set(r, "Inner", lin_family_need(r, r->text, "intermediate_size"));
     if (l->first > 0)
-        lin_family_moe_bind(r, "first[*]", "{i}", plain_names, ARRAY_LEN(plain_names));
+        lin_family_moe_bind(r, "first[*]", "{i}", lin_moe_plain_names,
+                            ARRAY_LEN(lin_moe_plain_names));
 }
 
 /* What DeepSeek V2 and V3 mean by an absent key. */
@@ -180,9 +162,9 @@ static void read_experts(family_reader *r, const layout *l, const defaults *d)
     lin_family_set(r, "Chosen", chosen);
     lin_family_set(r, "ExpertInner", inner);
     lin_family_set(r, "SharedInner", shared_inner);
-    BIND_SPARSE(r, l, expert_names);
+    BIND_SPARSE(r, l, lin_moe_expert_names);
     if (shared_inner > 0)
-        BIND_SPARSE(r, l, shared_names);
+        BIND_SPARSE(r, l, lin_moe_shared_names);
     read_router(r, l, d, count);
 }
 

@@ -47,19 +47,19 @@ static const family_name sink_names[] = {
     { "attention.sinks", "self_attn.sinks" },
 };
 
-static const family_name plain_names[] = {
+const family_name lin_moe_plain_names[] = {
     { "mlp[*].gate.weight", "mlp.gate_proj.weight" },
     { "mlp[*].up.weight", "mlp.up_proj.weight" },
     { "mlp[*].down.weight", "mlp.down_proj.weight" },
 };
 
-static const family_name shared_names[] = {
+const family_name lin_moe_shared_names[] = {
     { "moe[*].shared[*].gate.weight", "mlp.shared_experts.gate_proj.weight" },
     { "moe[*].shared[*].up.weight", "mlp.shared_experts.up_proj.weight" },
     { "moe[*].shared[*].down.weight", "mlp.shared_experts.down_proj.weight" },
 };
 
-static const family_name projection_experts[] = {
+const family_name lin_moe_expert_names[] = {
     { "moe[*].router.weight", "mlp.gate.weight" },
     { "moe[*].split[*].gate", "mlp.experts.{*}.gate_proj.weight" },
     { "moe[*].split[*].up", "mlp.experts.{*}.up_proj.weight" },
@@ -278,7 +278,8 @@ static int64_t read_decoder(family_reader *r, const layout *l, int64_t head_dim)
     BIND_EVERY(r, l, attention_names);
     if (l->first > 0) {
         lin_family_set(r, "Inner", lin_family_need(r, c, "intermediate_size"));
-        lin_family_moe_bind(r, "first[*]", "{i}", plain_names, ARRAY_LEN(plain_names));
+        lin_family_moe_bind(r, "first[*]", "{i}", lin_moe_plain_names,
+                            ARRAY_LEN(lin_moe_plain_names));
     }
     return head_dim;
 }
@@ -350,7 +351,7 @@ void lin_family_qwen3_moe(family_reader *r)
     BIND_EVERY(r, &l, head_norms);
     if (lin_family_flag(r, c, "attention_bias", false))
         BIND_EVERY(r, &l, attention_biases);
-    BIND_SPARSE(r, &l, projection_experts);
+    BIND_SPARSE(r, &l, lin_moe_expert_names);
     lin_family_moe_head(r, false);
 }
 
@@ -386,10 +387,10 @@ void lin_family_glm4_moe(family_reader *r)
     read_corrected(r, experts, lin_family_int(r, c, "n_shared_experts", 1), inner);
     /* Router and scores in f32: Glm4MoeTopkRouter. */
     lin_family_set_dtype(r, "RouterT", LIN_DTYPE_F32);
-    BIND_SPARSE(r, &l, projection_experts);
+    BIND_SPARSE(r, &l, lin_moe_expert_names);
     BIND_SPARSE(r, &l, glm_correction);
     if (lin_family_int(r, c, "n_shared_experts", 1) > 0)
-        BIND_SPARSE(r, &l, shared_names);
+        BIND_SPARSE(r, &l, lin_moe_shared_names);
     if (lin_family_flag(r, c, "use_qk_norm", false))
         BIND_EVERY(r, &l, head_norms);
     if (lin_family_flag(r, c, "attention_bias", false))

@@ -6,6 +6,10 @@
 
 #include "source/family.h"
 
+/* A gated MLP without experts, the shared one beside the experts, and the experts with their
+ * router, as most families call them. */
+extern const family_name lin_moe_plain_names[3], lin_moe_shared_names[3], lin_moe_expert_names[4];
+
 /* A factor as the thousandths a source takes, 0 where it is 1: no step is made for it. */
 int64_t lin_family_moe_milli(family_reader *r, const char *key, double factor);
 /* The same for a key of the config, 1 without it. */

@@ -16,8 +16,8 @@ typedef enum lin_path_kind {
 } lin_path_kind;
 
 lin_path_kind lin_path_look(const char *path);
-/* LINNET_ERROR_FILE with the reason for what lin_path_look said; anything but a file or directory.
- */
+/* LINNET_ERROR_FILE with the reason for what lin_path_look said; anything but a file
+ * or directory. */
 linnet_status lin_path_fail(const char *path, linnet_error *err);
 /* The path without links and dots, in `arena`; "" when there is none, NULL without memory. */
 const char *lin_path_real(lin_arena *arena, const char *path);

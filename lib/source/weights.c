@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Weights without a model: what their headers hold by format, for files whose config is not there.
- */
+/* Weights without a model: what their headers hold by format, for files whose config is
+ * not there. */
 
 #include "source/checkpoint.h"
 

@@ -159,8 +159,8 @@ static bool stays(const lin_timeline *t, const lin_interval *interval)
     }
 }
 
-/* Whether `a` divides `b` with a quotient of symbols alone. Symbols are at least 1, so then a <= b.
- */
+/* Whether `a` divides `b` with a quotient of symbols alone. Symbols are at least 1, so
+ * then a <= b. */
 static bool divides(const lin_expr_table *exprs, const monomial *a, const monomial *b)
 {
     uint32_t i = 0;

@@ -70,8 +70,7 @@ static bool is_empty(const lin_interval *interval)
     return interval->first >= interval->end;
 }
 
-/* Sorts the intervals by moment, by counting: the ones of moment m stand in [end[m - 1], end[m]).
- */
+/* Sorts the intervals by moment, by counting: those of moment m stand in [end[m - 1], end[m]). */
 static bool bucket(compiler *c)
 {
     const lin_timeline *t = c->timeline;

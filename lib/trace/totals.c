@@ -120,11 +120,9 @@ linnet_status lin_trace_totals(const lin_source *source, bool no_bindings, lin_v
     status = lin_trace_persistent(source, &settings, &arena->allocator, &traced, err);
     if (status != LINNET_OK)
         return status;
-    tally t = { .arena = arena,
-                .graph = traced.graph,
-                .totals = out,
-                .keys = keys,
-                .values = values };
+    tally t = {
+        .arena = arena, .graph = traced.graph, .totals = out, .keys = keys, .values = values
+    };
     for (uint32_t i = 0; i < traced.graph->objects.count && status == LINNET_OK; i++)
         if (!add_object(&t, i))
             status = t.out_of_memory ? lin_fail_memory(err)

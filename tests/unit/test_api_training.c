@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "limited_host.h"
+
 static const char program[] =
     "module t.net\n"
     "use std.nn.linear::{Linear}\n"
@@ -221,33 +223,6 @@ static void test_inference(void **state)
 
 /* ---- every allocation fails once ---- */
 
-typedef struct failing {
-    int64_t countdown; /* requests that still succeed; negative: all do */
-    int forever, failed;
-    int64_t live_blocks;
-} failing;
-
-static void *failing_alloc(void *user, void *ptr, uint64_t old_size, uint64_t new_size)
-{
-    failing *f = user;
-    (void)old_size;
-    if (new_size == 0) {
-        f->live_blocks -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (f->countdown == 0 || (f->failed && f->forever)) {
-        f->failed = 1;
-        f->countdown = -1;
-        return NULL;
-    }
-    if (f->countdown > 0)
-        f->countdown--;
-    void *block = realloc(ptr, new_size);
-    f->live_blocks += block != NULL && ptr == NULL;
-    return block;
-}
-
 static const char options[] =
     "{\"batch\": 8, \"bind\": {\"H\": 16}, \"entry\": \"loss\", \"root\": \"Net\", "
     "\"training\": true, \"timeline\": true, \"checkpoint\": \"layers.0,layers.1\", "
@@ -278,14 +253,14 @@ static void test_failing_memory(void **state)
     for (int forever = 0; forever < 2; forever++) {
         linnet_status status = LINNET_ERROR_NO_MEMORY;
         for (int64_t n = 0; status != LINNET_OK; n++) {
-            failing f = { .countdown = n, .forever = forever };
+            limited_host f = { .left = n, .stays_down = forever };
             linnet_config *config = NULL;
             linnet_error err = { 0 };
-            status = linnet_config_new_with_allocator(failing_alloc, &f, &config, &err);
+            status = linnet_config_new_with_allocator(limited_alloc, &f, &config, &err);
             if (status == LINNET_OK)
                 status = run_job(config, &err);
             linnet_config_free(config);
-            assert_int_equal(f.live_blocks, 0);
+            assert_int_equal(f.blocks, 0);
             if (status != LINNET_OK)
                 assert_int_equal(status, LINNET_ERROR_NO_MEMORY);
         }

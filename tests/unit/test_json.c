@@ -19,31 +19,7 @@
 
 #include <cmocka.h>
 
-/* ---- a host that runs out of memory ---- */
-
-typedef struct limited_host {
-    int64_t left;    /* requests that succeed before one fails */
-    bool stays_down; /* all after it fail too */
-    int64_t blocks;  /* not freed yet */
-} limited_host;
-
-static void *limited_alloc(void *user, void *ptr, uint64_t old_size, uint64_t new_size)
-{
-    limited_host *host = user;
-    (void)old_size;
-    if (new_size == 0) {
-        host->blocks -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (host->left == 0) {
-        host->left = host->stays_down ? 0 : INT64_MAX;
-        return NULL;
-    }
-    host->left--;
-    host->blocks += ptr == NULL;
-    return realloc(ptr, (size_t)new_size);
-}
+#include "limited_host.h"
 
 /* ---- documents ---- */
 

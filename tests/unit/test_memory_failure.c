@@ -18,34 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct failing {
-    int64_t countdown; /* requests that still succeed; negative: all do */
-    int forever;       /* once failed, every later request fails */
-    int failed;
-    int64_t live_blocks;
-} failing;
-
-static void *failing_alloc(void *user, void *ptr, uint64_t old_size, uint64_t new_size)
-{
-    failing *f = user;
-    (void)old_size;
-    if (new_size == 0) {
-        f->live_blocks -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (f->countdown == 0 || (f->failed && f->forever)) {
-        f->failed = 1;
-        f->countdown = -1;
-        return NULL;
-    }
-    if (f->countdown > 0)
-        f->countdown--;
-    void *block = realloc(ptr, new_size);
-    if (block != NULL && ptr == NULL)
-        f->live_blocks++;
-    return block;
-}
+#include "limited_host.h"
 
 static const char cell[] =
     "module t.cell\n"
@@ -152,10 +125,10 @@ static const struct job {
     { "a large model", qwen3_job, 199 },
 };
 
-static linnet_status run_once(const struct job *job, failing *f, linnet_error *err)
+static linnet_status run_once(const struct job *job, limited_host *f, linnet_error *err)
 {
     linnet_config *config = NULL;
-    linnet_status status = linnet_config_new_with_allocator(failing_alloc, f, &config, err);
+    linnet_status status = linnet_config_new_with_allocator(limited_alloc, f, &config, err);
     if (status == LINNET_OK)
         status = linnet_config_set_batch(config, 1, err);
     if (status == LINNET_OK)
@@ -166,15 +139,15 @@ static linnet_status run_once(const struct job *job, failing *f, linnet_error *e
     return status;
 }
 
-static void fail_each(const struct job *job, int forever)
+static void fail_each(const struct job *job, bool forever)
 {
     for (int64_t n = 0;; n += job->stride) {
-        failing f = { .countdown = n, .forever = forever };
+        limited_host f = { .left = n, .stays_down = forever };
         linnet_error err = { 0 };
         linnet_status status = run_once(job, &f, &err);
-        if (f.live_blocks != 0)
-            fail_msg("request %lld: %lld blocks leaked", (long long)n, (long long)f.live_blocks);
-        if (!f.failed) {
+        if (f.blocks != 0)
+            fail_msg("request %lld: %lld blocks leaked", (long long)n, (long long)f.blocks);
+        if (!f.refused) {
             if (status != LINNET_OK)
                 fail_msg("%s", err.message);
             return;

@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include "limited_host.h"
+
 static const lin_plan_effort greedy_only = { 0, 0 };
 static const lin_plan_effort patient = { 20000000, 0 };
 
@@ -256,30 +258,6 @@ static void test_judge(void **state)
 }
 
 /* ---- memory ---- */
-
-typedef struct limited_host {
-    int64_t left; /* requests that succeed before one fails */
-    bool stays_down;
-    int64_t blocks;
-} limited_host;
-
-static void *limited_alloc(void *user, void *ptr, uint64_t old_size, uint64_t new_size)
-{
-    limited_host *host = user;
-    (void)old_size;
-    if (new_size == 0) {
-        host->blocks -= ptr != NULL;
-        free(ptr);
-        return NULL;
-    }
-    if (host->left == 0) {
-        host->left = host->stays_down ? 0 : INT64_MAX;
-        return NULL;
-    }
-    host->left--;
-    host->blocks += ptr == NULL;
-    return realloc(ptr, (size_t)new_size);
-}
 
 static void fail_every_request(bool stays_down)
 {
