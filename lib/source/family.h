@@ -148,6 +148,7 @@ void lin_family_deepseek_v2(family_reader *r);
 void lin_family_deepseek_v3(family_reader *r);
 void lin_family_glm4_moe(family_reader *r);
 void lin_family_gpt_oss(family_reader *r);
+void lin_family_granite(family_reader *r);
 void lin_family_granitemoe(family_reader *r);
 void lin_family_minicpm3(family_reader *r);
 void lin_family_minimax_m2(family_reader *r);

@@ -166,6 +166,15 @@ void lin_family_smollm3(family_reader *r)
            true);
 }
 
+/* Granite: Llama with factors on the embedding, the scores, what sublayers add, and the logits. */
+void lin_family_granite(family_reader *r)
+{
+    lin_family_llama(r);
+    lin_family_assume(r,
+                      "the factors on embedding, sublayers and logits are left out; no weight or "
+                      "cache depends on them");
+}
+
 void lin_family_seed_oss(family_reader *r)
 {
     decoder_shape d = {

@@ -118,8 +118,9 @@ static void judge_tensors(reconciler *r, one_side *buffers, one_side *left_out)
 static int64_t declared_bytes(const lin_parameter *parameter)
 {
     int64_t bytes = 0;
-    if (parameter->dtype != LIN_DTYPE_COUNT)
-        (void)lin_mul_i64(parameter->elements, lin_dtype_bytes(parameter->dtype), &bytes);
+    if (parameter->dtype != LIN_DTYPE_COUNT &&
+        !lin_mul_i64(parameter->elements, lin_dtype_bytes(parameter->dtype), &bytes))
+        return INT64_MAX; /* as a sum that does not fit */
     return bytes;
 }
 
