@@ -92,6 +92,14 @@ static void write_numbers(gguf_writer *w, const char *key, uint32_t type, uint64
         gguf_u32(w, 0);
 }
 
+/* Whatever the locale. */
+static double number_of(const char *text)
+{
+    double value = 0;
+    assert_true(lin_parse_double(text, strlen(text), &value));
+    return value;
+}
+
 static void write_pair(gguf_writer *w, const logged_pair *pair)
 {
     if (strncmp(pair->type, "arr[str", 7) == 0)
@@ -100,7 +108,7 @@ static void write_pair(gguf_writer *w, const logged_pair *pair)
         write_numbers(w, pair->key, pair->type[4] == 'f' ? LIN_GGUF_F32 : LIN_GGUF_I32,
                       array_length(pair->type));
     else if (strcmp(pair->type, "f32") == 0)
-        gguf_pair_f32(w, pair->key, strtod(pair->value, NULL));
+        gguf_pair_f32(w, pair->key, number_of(pair->value));
     else if (strcmp(pair->type, "bool") == 0)
         gguf_pair_bool(w, pair->key, strcmp(pair->value, "true") == 0);
     else if (strcmp(pair->type, "str") == 0)
