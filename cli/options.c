@@ -236,6 +236,12 @@ static linnet_status set_step(cli_request *request, const char *value, linnet_er
     return linnet_config_set_step(request->config, value, err);
 }
 
+static linnet_status set_clip(cli_request *request, const char *value, linnet_error *err)
+{
+    (void)value;
+    return linnet_config_set_clip_grad_norm(request->config, 1, err);
+}
+
 static linnet_status set_accumulation(cli_request *request, const char *value, linnet_error *err)
 {
     int64_t number;
@@ -390,6 +396,7 @@ static const cli_option options[] = {
     { "trainable", "PATTERN", SIZED, true, "paths of parameters that are trained; repeatable (*)", set_trainable, NULL },
     { "checkpoint", "POLICY", SIZED, true, "none, block, every:K, selective or block patterns; repeat to compare (none)", set_checkpoint, NULL },
     { "step", "first|steady", SIZED, false, "the step that makes the optimizer's states, or a later one (steady)", set_step, NULL },
+    { "clip-grad-norm", NULL, SIZED, false, "clip the gradients by their global norm", set_clip, NULL },
     { "grad-accumulation", "N", SIZED, false, "micro-batches whose gradients are summed (1)", set_accumulation, NULL },
     { "lora", "R[:PATTERNS]", SIZED, false, "adapters of rank R on frozen linear layers", set_lora, NULL },
     { "loss", "chunked|logits|logits-f32", SIZED, false, "form of the output head's cross-entropy (the model's)", set_loss, NULL },

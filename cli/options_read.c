@@ -145,9 +145,9 @@ static int check_pictures(const cli_command *command, const cli_request *request
 static int check_training(const command_line *line)
 {
     static const char *const names[] = {
-        "optimizer", "master-dtype",      "gradient-dtype", "trainable", "checkpoint",
-        "step",      "grad-accumulation", "lora",           "loss",      "shards",
-        "zero",      "reshard",           "prefetch"
+        "optimizer", "master-dtype",   "gradient-dtype",    "trainable", "checkpoint",
+        "step",      "clip-grad-norm", "grad-accumulation", "lora",      "loss",
+        "shards",    "zero",           "reshard",           "prefetch"
     };
     if (given(line, "training"))
         return 0;

@@ -281,6 +281,15 @@ LINNET_API linnet_status linnet_config_set_grad_accumulation(linnet_config *conf
                                                              linnet_error *err);
 
 /**
+ * 1: the gradients are clipped by their global norm before the optimizer runs.
+ *
+ * @return LINNET_OK, LINNET_ERROR_ARGUMENT (neither 0 nor 1)
+ *
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_clip_grad_norm(linnet_config *config, int32_t clip,
+                                                          linnet_error *err);
+
+/**
  * Low-rank adapters on frozen linear layers: a rank ("16"), or a rank and comma-separated patterns
  * of the layers' paths ("16:q_proj,v_proj"); without patterns, every linear layer of the arrays of
  * blocks. Trainable patterns come in addition.

@@ -66,6 +66,7 @@ struct linnet_config {
     bool has_master_dtype, has_gradient_dtype;
     lin_dtype master_dtype, gradient_dtype;
     lin_loss loss;
+    bool clips_gradients;
     int64_t accumulation, lora_rank;
     config_texts trainable;
     const char *training_option; /* the first that was set; static */

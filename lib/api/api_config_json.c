@@ -93,6 +93,7 @@ static const config_key config_keys[] = {
     { .key = "expert_imbalance", .set_integer = linnet_config_set_expert_imbalance },
     { .key = "expert_parallel",  .set_integer = linnet_config_set_expert_parallel },
     { .key = "file_bytes",       .set_integer = linnet_config_set_file_bytes },
+    { .key = "clip_grad_norm",   .set_flag    = linnet_config_set_clip_grad_norm },
     { .key = "grad_accumulation",.set_integer = linnet_config_set_grad_accumulation },
     { .key = "gradient_dtype",  .set_text    = linnet_config_set_gradient_dtype },
     { .key = "kv_block_size",    .set_integer = linnet_config_set_kv_block_size },

@@ -161,6 +161,16 @@ linnet_status linnet_config_set_grad_accumulation(linnet_config *config, int64_t
     return LINNET_OK;
 }
 
+linnet_status linnet_config_set_clip_grad_norm(linnet_config *config, int32_t clip,
+                                               linnet_error *err)
+{
+    if (clip != 0 && clip != 1)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT, "clip_grad_norm is 0 or 1, not %d", clip);
+    config->clips_gradients = clip == 1;
+    note_option(config, "clip_grad_norm");
+    return LINNET_OK;
+}
+
 /* "16" or "16:q_proj,v_proj" */
 linnet_status linnet_config_set_lora(linnet_config *config, const char *lora, linnet_error *err)
 {
@@ -200,6 +210,7 @@ linnet_status lin_config_training(const linnet_config *config, lin_training_sett
         .checkpoint = config->texts[CONFIG_CHECKPOINT],
         .is_first_step = config->is_first_step,
         .accumulation = config->accumulation,
+        .clips_gradients = config->clips_gradients,
         .lora_rank = config->lora_rank,
         .lora_patterns = config->texts[CONFIG_LORA],
         .loss = config->loss,

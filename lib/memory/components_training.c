@@ -216,6 +216,7 @@ void lin_training_describe(const lin_memory *memory, lin_answer *answer)
         .checkpoint_pattern_count = training->checkpoint_pattern_count,
         .is_first_step = settings->is_first_step,
         .accumulation = settings->accumulation,
+        .clips_gradients = settings->clips_gradients,
         .lora_rank = settings->lora_rank,
         .lora_patterns = lin_memory_copy(arena, settings->lora_patterns),
         .loss = lin_loss_name(settings->loss),

@@ -51,6 +51,7 @@ typedef struct lin_training_settings {
     const char *checkpoint;    /* "none", "block", "every:4", "selective", patterns; NULL: none */
     bool is_first_step;        /* the states are made at the end of this step */
     int64_t accumulation;      /* micro-batches whose gradients are summed; 0: 1 */
+    bool clips_gradients;      /* by their global norm, before the optimizer */
     int64_t lora_rank;         /* 0: no adapters */
     const char *lora_patterns; /* of linear layers, comma-separated; NULL: all of block arrays */
     lin_loss loss;             /* as traced */
@@ -116,6 +117,7 @@ typedef struct lin_training_answer {
     uint32_t checkpoint_pattern_count; /* 0: a policy */
     bool is_first_step;
     int64_t accumulation;
+    bool clips_gradients;
     int64_t lora_rank;         /* 0: none */
     const char *lora_patterns; /* NULL: not given */
     const char *loss;          /* NULL: as written */

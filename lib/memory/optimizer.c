@@ -174,6 +174,7 @@ typedef struct optimizer_pass {
     lin_interval_list *intervals;
     linnet_error *err;
     lin_expr temporaries;
+    lin_expr largest; /* elements of the largest parameter */
 } optimizer_pass;
 
 static bool is_in_array(const char *path)
@@ -266,6 +267,7 @@ static linnet_status add_parameter(optimizer_pass *p, uint32_t i)
     training->updated.elements =
         lin_expr_add(graph->exprs, training->updated.elements, object->elements);
     count_temporary(p, &parameter);
+    p->largest = lin_expr_max(graph->exprs, p->largest, parameter.elements);
 
     const state_sizes states = row->states != NULL
                                    ? row->states(&parameter)
@@ -276,13 +278,29 @@ static linnet_status add_parameter(optimizer_pass *p, uint32_t i)
     return status == LINNET_OK ? add_states(p, i, states.bytes) : status;
 }
 
+/*
+ * Clipping by the global norm: a norm of each gradient, their stack, the total, and the partial
+ * sums of the multi-tensor kernel, f32 of one for every 65,536 elements of the largest tensor for
+ * each tensor (at::native's foreach norm). The scaling is in place. It is over before the
+ * optimizer's temporaries are made.
+ */
+static lin_expr clipping_bytes(const optimizer_pass *p)
+{
+    enum { CHUNK = 65536, F32 = 4 };
+    lin_expr_table *exprs = p->memory->traced.graph->exprs;
+    const int64_t tensors = p->memory->training->updated.tensors;
+    const lin_expr chunks = lin_expr_ceildiv(exprs, p->largest, lin_expr_int(exprs, CHUNK));
+    const lin_expr sums = lin_expr_mul(exprs, chunks, lin_expr_int(exprs, F32 * tensors));
+    return lin_expr_add(exprs, sums, lin_expr_int(exprs, F32 * (2 * tensors + 1)));
+}
+
 linnet_status lin_training_add_optimizer(lin_memory *memory, lin_interval_list *intervals,
                                          linnet_error *err)
 {
     lin_training *training = memory->training;
     lin_graph *graph = memory->traced.graph;
     const lin_expr zero = lin_expr_int(graph->exprs, 0);
-    optimizer_pass p = { memory, intervals, err, zero };
+    optimizer_pass p = { memory, intervals, err, zero, zero };
     linnet_status status = LINNET_OK;
     training->masters = training->states = training->updated =
         (lin_holding){ .bytes = zero, .elements = zero };
@@ -293,6 +311,8 @@ linnet_status lin_training_add_optimizer(lin_memory *memory, lin_interval_list *
     if (status == LINNET_OK && training->updated.tensors > 0)
         status = add_states(&p, UINT32_MAX,
                             lin_expr_int(graph->exprs, training->optimizer->fixed_bytes));
+    if (training->settings.clips_gradients && training->updated.tensors > 0)
+        p.temporaries = lin_expr_max(graph->exprs, p.temporaries, clipping_bytes(&p));
     if (status == LINNET_OK)
         status = add_held(&p, UINT32_MAX, NULL,
                           (lin_interval){ .first = training->schedule.optimizer,

@@ -98,6 +98,8 @@ static void write_training(lin_writer *w, const lin_training_answer *training, i
     pair_i64(w, "shards", shards);
     pair_string(w, "step", training->is_first_step ? "first" : "steady");
     pair_i64(w, "grad_accumulation", training->accumulation);
+    lin_write_key(w, "clip_grad_norm");
+    lin_write_bool(w, training->clips_gradients);
     lin_write_key(w, "lora");
     if (training->lora_rank > 0) {
         lin_write_object(w);

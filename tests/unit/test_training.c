@@ -346,6 +346,22 @@ static void test_adapters(void **state)
     close_training(&c);
 }
 
+/* ---- clipping ---- */
+
+/* TinyLlama without bindings: 201 parameters, the largest 32000 x 2048, so 1000 partial sums of
+ * each. */
+static void test_clipping(void **state)
+{
+    (void)state;
+    const training_run run = { TINY(64), .training = { .clips_gradients = true },
+                               .with_timeline = true };
+    training_case c = open_training(&run);
+    const lin_answer_timeline *timeline = c.answer->timeline;
+    assert_int_equal(timeline->bytes[LIN_CATEGORY_WORKSPACE][timeline->length - 1],
+                     201 * 1000 * 4 + 4 * (2 * 201 + 1));
+    close_training(&c);
+}
+
 /* ---- losses ---- */
 
 /* TinyLlama, 512 tokens: logits of 512 x 32000 bf16. Kept from the loss to its backward. */
@@ -574,7 +590,8 @@ int main(void)
         cmocka_unit_test(test_breakdown),    cmocka_unit_test(test_masters),
         cmocka_unit_test(test_first_step),   cmocka_unit_test(test_adapters),
         cmocka_unit_test(test_another_size), cmocka_unit_test(test_recount),
-        cmocka_unit_test(test_trainable),    cmocka_unit_test(test_own_gradient),
+        cmocka_unit_test(test_clipping),     cmocka_unit_test(test_trainable),
+        cmocka_unit_test(test_own_gradient),
     };
     size_t count = 8;
     ROWS(published, test_published);
