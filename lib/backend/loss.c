@@ -23,6 +23,9 @@
 
 /* ---- chunked ---- */
 
+/* The operands of a maximum print in the order in which they were made, so each is made in a
+ * statement of its own: the order of a call's arguments is the compiler's. */
+
 /* Blocks of rows sized so that one block's f32 logits take about this much. */
 enum { LOSS_BLOCK_BYTES = 1 << 30 };
 
@@ -51,17 +54,22 @@ static loss_sizes measure_loss(sums s, const lin_operand *hidden, const lin_oper
 static lin_expr loss_without_gradients(sums s, loss_sizes n)
 {
     lin_expr wide = number(s, n.element + 4);
-    lin_expr first = largest(s, times(s, n.block, wide), times(s, n.block, number(s, 8)));
-    return largest(s, first, plus(s, times(s, n.block, number(s, 4)), times(s, n.second, wide)));
+    lin_expr made = times(s, n.block, wide);
+    lin_expr summed = times(s, n.block, number(s, 8));
+    lin_expr first = largest(s, made, summed);
+    lin_expr kept = times(s, n.block, number(s, 4));
+    lin_expr next = times(s, n.second, wide);
+    return largest(s, first, plus(s, kept, next));
 }
 
 static lin_expr cross_entropy_with_gradients(sums s, loss_sizes n)
 {
     lin_expr block = times(s, n.block, number(s, n.element + 4));
-    lin_expr first = largest(s, block, times(s, n.block, number(s, 8)));
-    return largest(
-        s, first,
-        largest(s, plus(s, block, n.update), plus(s, block, times(s, n.second, number(s, 8)))));
+    lin_expr summed = times(s, n.block, number(s, 8));
+    lin_expr first = largest(s, block, summed);
+    lin_expr updated = plus(s, block, n.update);
+    lin_expr next = plus(s, block, times(s, n.second, number(s, 8)));
+    return largest(s, first, largest(s, updated, next));
 }
 
 static bool is_loss_call(const lin_operand *operands, uint32_t count)
@@ -90,11 +98,12 @@ static lin_expr log_probs_backward(sums s, loss_sizes n, const lin_operand *hidd
 {
     lin_expr wide = number(s, n.element + 4);
     lin_expr block = times(s, n.block, wide);
-    lin_expr blocks =
-        largest(s, plus(s, block, times(s, n.second, wide)), plus(s, block, n.update));
-    lin_expr gradients = plus(s, times(s, weight->elements, number(s, 4)),
-                              times(s, hidden->elements, number(s, n.element)));
-    return plus(s, blocks, gradients);
+    lin_expr next = plus(s, block, times(s, n.second, wide));
+    lin_expr updated = plus(s, block, n.update);
+    lin_expr blocks = largest(s, next, updated);
+    lin_expr of_weight = times(s, weight->elements, number(s, 4));
+    lin_expr of_hidden = times(s, hidden->elements, number(s, n.element));
+    return plus(s, blocks, plus(s, of_weight, of_hidden));
 }
 
 lin_amount lin_log_probs_workspace(lin_expr_table *exprs, const lin_operand *operands,

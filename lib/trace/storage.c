@@ -86,9 +86,9 @@ static lin_expr term_bytes(walker *w, const lin_storage_term *term, const tensor
         columns = info->shape[info->rank - 1];
     for (uint32_t i = 0; !term->flat && i + 1 < info->rank; i++)
         rows = lin_expr_mul(w->exprs, rows, info->shape[i]);
-    return lin_expr_mul(w->exprs,
-                        lin_expr_mul(w->exprs, blocks(w, rows, term->row_block),
-                                     blocks(w, columns, term->column_block)),
+    const lin_expr down = blocks(w, rows, term->row_block);
+    const lin_expr across = blocks(w, columns, term->column_block);
+    return lin_expr_mul(w->exprs, lin_expr_mul(w->exprs, down, across),
                         lin_expr_int(w->exprs, term->bytes));
 }
 
