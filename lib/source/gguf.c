@@ -348,6 +348,10 @@ static void find_data(gguf_reader *r)
     if (!padded((int64_t)r->at, r->out->alignment, &begin))
         lin_gguf_fail(r, LINNET_ERROR_FORMAT, "`general.alignment` is larger than any file");
     r->out->data_offset = (uint64_t)begin;
+    if (r->out->tensors.count > 0 && r->out->data_offset > r->bytes)
+        lin_gguf_fail(r, LINNET_ERROR_FORMAT,
+                      "the data begins at byte %llu, past the end of the file (%llu bytes)",
+                      (unsigned long long)r->out->data_offset, (unsigned long long)r->bytes);
 }
 
 /* The tensors tile the data: each begins on the alignment, right after the padding of the one
@@ -356,7 +360,7 @@ static void check_tiles(gguf_reader *r)
 {
     const lin_tensor_list *list = &r->out->tensors;
     const uint32_t *order = sorted(r, list->count, by_offset);
-    const uint64_t room = r->bytes > r->out->data_offset ? r->bytes - r->out->data_offset : 0;
+    const uint64_t room = r->bytes - r->out->data_offset;
     int64_t expected = 0;
     for (uint32_t i = 0; i < list->count; i++) {
         const lin_tensor *tensor = &list->items[order[i]];

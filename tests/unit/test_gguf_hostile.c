@@ -422,6 +422,27 @@ static void test_hostile(void **state)
     lin_arena_free(&arena);
 }
 
+/* A tensor without elements takes no bytes, so nothing of it is past the end: its place is. */
+static void test_data_past_end(void **state)
+{
+    static const int64_t empty[] = { 0, 2 };
+    gguf_writer w = { .version = 3 };
+    lin_arena arena;
+    lin_gguf gguf;
+    linnet_error err = { 0 };
+    (void)state;
+    lin_arena_init(&arena, &lin_default_allocator);
+    one_tensor(&w, empty, 2, F32, 0);
+    const uint64_t begin = gguf_padded(w.length, ALIGNMENT);
+    assert_true(begin > w.length);
+    assert_int_equal(gguf_read_back(&arena, &w, w.length, begin - 1, &gguf, &err),
+                     LINNET_ERROR_FORMAT);
+    assert_non_null(strstr(err.message, "past the end of the file"));
+    assert_int_equal(gguf_read_back(&arena, &w, w.length, begin, &gguf, &err), LINNET_OK);
+    free(w.bytes);
+    lin_arena_free(&arena);
+}
+
 /* ---- every byte ---- */
 
 static void rich_header(gguf_writer *w)
@@ -534,7 +555,7 @@ static void test_no_memory(void **state)
 
 /* ---- the tests ---- */
 
-enum { TEST_COUNT = ARRAY_LEN(hostile_cases) + ARRAY_LEN(forms) + 2 };
+enum { TEST_COUNT = ARRAY_LEN(hostile_cases) + ARRAY_LEN(forms) + 3 };
 
 static size_t add(struct CMUnitTest *tests, size_t at, const char *name,
                   CMUnitTestFunction function, const void *row)
@@ -557,6 +578,7 @@ int main(void)
         count = add(tests, count, names[i], test_cut, &forms[i]);
     }
     count = add(tests, count, "100,000 tensors in reverse order", test_many, NULL);
+    count = add(tests, count, "data past the end of the file", test_data_past_end, NULL);
     count = add(tests, count, "every request for memory fails once", test_no_memory, NULL);
     assert(count == TEST_COUNT);
     return cmocka_run_group_tests_name("gguf_hostile", tests, NULL, NULL);
