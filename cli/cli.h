@@ -33,14 +33,16 @@ enum {
     CMD_LAYOUT = 1 << 7,
     CMD_DEVICES = 1 << 8,
     CMD_TIME = 1 << 9,
-    CMD_FIT = 1 << 10
+    CMD_FIT = 1 << 10,
+    CMD_COMPARE = 1 << 11,
+    CMD_SWEEP = 1 << 12
 };
 /* Commands that take a model and how it runs. */
-enum { SIZED = CMD_MEMORY | CMD_TIME | CMD_FIT };
+enum { SIZED = CMD_MEMORY | CMD_TIME | CMD_FIT | CMD_COMPARE };
 
 typedef enum cli_colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } cli_colour;
 
-enum { CLI_MAX_POLICIES = 64, CLI_MAX_OPTIONS = 96 };
+enum { CLI_MAX_POLICIES = 64, CLI_MAX_OPTIONS = 96, CLI_MAX_CONFIGURATIONS = 63 };
 
 /* What a command line asked for. */
 typedef struct cli_request {
@@ -51,6 +53,7 @@ typedef struct cli_request {
     int64_t top;
     const char *numerics;
     const char *device; /* a name or a file; NULL: not given */
+    bool stages_by_time;
     cli_colour colour;
     const char *policies[CLI_MAX_POLICIES]; /* --checkpoint, in order */
     int policy_count;
@@ -58,12 +61,26 @@ typedef struct cli_request {
     const char *svg, *html; /* files of pictures, "-" being standard output; NULL: not wanted */
     int64_t device_memory;  /* 0: not given */
     const char *maximize;   /* what a search is for */
+    bool advise;            /* changes in place of a search */
     int64_t reserve, reserve_thousandths; /* bytes; of a percent of the device */
     bool must_fit;
-    bool *out_of_memory; /* set by a report that does not fit; NULL: nobody asks */
+    int64_t devices_needed;     /* how many are looked at; 0: their number is given */
+    int64_t tokens_per_second;  /* that are wanted; 0: not given */
+    const char *layouts_option; /* the first that is only about layouts; NULL: none */
+    bool *out_of_memory;        /* set by a report that does not fit; NULL: nobody asks */
     int64_t ranks, microbatches, virtual_stages; /* of a schedule; 0: not given */
     bool draw;                                   /* a schedule's picture in place of its table */
     bool backend_is_generic, has_context_bytes;  /* they contradict each other */
+    const char *output;                          /* of a sweep; NULL: standard output */
+    int64_t threads, part, parts;                /* of a sweep; 0: not given */
+    bool resume;
+    const char
+        *with[CLI_MAX_CONFIGURATIONS]; /* of a comparison: options of another configuration */
+    int with_count;
+    bool all; /* of a comparison: also what is the same */
+    int argc; /* what was read, */
+    char **argv;
+    const char *given[CLI_MAX_OPTIONS]; /* and by option the value it had; NULL: not given */
 } cli_request;
 
 typedef struct cli_command {
@@ -76,7 +93,7 @@ typedef struct cli_command {
 
 typedef struct cli_option {
     const char *name;     /* without the dashes */
-    const char *argument; /* NULL: takes none */
+    const char *argument; /* NULL: takes none; "[N]": may have one, after a `=` */
     unsigned commands;
     bool repeatable;
     const char *help;
@@ -85,9 +102,20 @@ typedef struct cli_option {
     const char *same_as; /* the option it is another name of, or NULL */
 } cli_option;
 
+/* One command line, or one question of a sweep, on its way in. */
+typedef struct cli_reading {
+    const cli_command *command;
+    const cli_option *options;
+    int option_count;
+    const char *mark;                  /* what stands before an option's name: "--", or nothing */
+    const char *seen[CLI_MAX_OPTIONS]; /* by row: the value given; NULL: not given */
+} cli_reading;
+
 /* command.c */
 const cli_command *cli_commands(int *out_count);
 const cli_command *cli_find_command(const char *name);
+/* The name nearest to a word that names no command; NULL: none is near. */
+const char *cli_nearest_command(const char *word);
 
 /* options.c */
 const cli_option *cli_options(int *out_count);
@@ -111,6 +139,7 @@ linnet_status cli_set_order(cli_request *request, const char *value, linnet_erro
 /* options_pipeline.c */
 linnet_status cli_set_schedule(cli_request *request, const char *value, linnet_error *err);
 linnet_status cli_set_stages(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_stages_by(cli_request *request, const char *value, linnet_error *err);
 linnet_status cli_set_pipeline_model(cli_request *request, const char *value, linnet_error *err);
 
 /* options_fit.c */
@@ -118,12 +147,47 @@ linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_e
 linnet_status cli_set_reserve(cli_request *request, const char *value, linnet_error *err);
 linnet_status cli_set_reserve_percent(cli_request *request, const char *value, linnet_error *err);
 linnet_status cli_set_must_fit(cli_request *request, const char *value, linnet_error *err);
-/* Fills device_memory from --device; an exit status. */
+/* options_layouts.c */
+linnet_status cli_set_global_batch(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_limit(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_explain(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_devices_needed(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_tokens_per_second(cli_request *request, const char *value, linnet_error *err);
+/* fit_layouts.c: a search of layouts is asked for; runs it, an exit status. */
+bool cli_wants_layouts(const cli_request *request);
+int cli_fit_layouts(const cli_command *command, cli_request *request);
+/* options_fit.c: fills device_memory from --device; an exit status. */
 int cli_find_device_memory(const cli_command *command, cli_request *request);
+
+/* options_sweep.c */
+linnet_status cli_set_output(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_threads(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_part(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_resume(cli_request *request, const char *value, linnet_error *err);
+
+/* options_compare.c */
+linnet_status cli_add_with(cli_request *request, const char *value, linnet_error *err);
+linnet_status cli_set_all(cli_request *request, const char *value, linnet_error *err);
+/* The option is about a whole comparison, not about one configuration. */
+bool cli_is_of_comparison(const char *option);
+/* Splits a text into words as a shell does, quotes and backslashes included, nothing expanded. The
+ * words are in `text`, which is changed; false: a quote is not closed. `words` has room for
+ * strlen(text) / 2 + 1. */
+bool cli_split_words(char *text, char **words, int *out_count);
 
 /* options_read.c */
 /* Reads argv into `request`; 0, or the exit status after a message. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request);
+/* Reads the words of a --with onto a request that was parsed: its options stand in place of the
+ * same ones there. They are words[2] and on; `words` ends in NULL. 0, or the exit status after a
+ * message.
+ */
+int cli_parse_with(const cli_command *command, int count, char **words, cli_request *request);
+/* Notes that an option was given. LINNET_ERROR_ARGUMENT: twice, and not the same thing. */
+linnet_status cli_note_option(cli_reading *reading, int row, const char *value, linnet_error *err);
+/* What contradicts itself in all that was given. LINNET_ERROR_ARGUMENT. */
+linnet_status cli_check_reading(const cli_reading *reading, const cli_request *request,
+                                linnet_error *err);
 
 /* output.c: everything printed goes through here. */
 int cli_exit_status(linnet_status status);
@@ -148,6 +212,7 @@ typedef struct cli_buffer {
     size_t length, capacity;
 } cli_buffer;
 void cli_add(cli_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cli_append(cli_buffer *buffer, const char *text, size_t length);
 /* A JSON string literal; NULL gives null. */
 void cli_add_json(cli_buffer *buffer, const char *text);
 int cli_print_buffer(cli_buffer *take_buffer);
@@ -190,8 +255,13 @@ int cli_run_models(cli_request *request);
 int cli_run_devices(cli_request *request);
 int cli_run_time(cli_request *request);
 int cli_run_fit(cli_request *request);
+/* fit_advise.c: fit with --advise; an exit status. */
+int cli_run_advise(cli_request *request);
+linnet_status cli_set_advise(cli_request *request, const char *value, linnet_error *err);
 int cli_run_formula(cli_request *request);
 int cli_run_schedule(cli_request *request);
 int cli_run_layout(cli_request *request);
+int cli_run_sweep(cli_request *request);
+int cli_run_compare(cli_request *request);
 
 #endif

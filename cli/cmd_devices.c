@@ -17,7 +17,7 @@ static void add_row(cli_buffer *out, const linnet_device *device)
     const int64_t gib = (int64_t)1 << 30;
     const int64_t hundredths = (linnet_device_memory(device) * 100 + gib / 2) / gib;
     cli_add(out,
-            "%-11s %5" PRId64 ".%02" PRId64 " GiB %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64
+            "%-16s %5" PRId64 ".%02" PRId64 " GiB %7" PRId64 " %7" PRId64 " %7" PRId64 " %6" PRId64
             "  %s\n",
             linnet_device_name(device), hundredths / 100, hundredths % 100,
             rounded(linnet_device_flops(device, "bf16") / 1e12),
@@ -52,7 +52,7 @@ static int print_list(const cli_request *request)
     if (request->json)
         cli_add(&out, "{\n  \"version\": 1,\n  \"devices\": [\n");
     else
-        cli_add(&out, "%-11s %12s %7s %7s %7s %6s\n%-11s %12s %15s %14s\n", "name", "memory",
+        cli_add(&out, "%-16s %12s %7s %7s %7s %6s\n%-16s %12s %15s %14s\n", "name", "memory",
                 "bf16", "f32", "memory", "link", "", "", "TFLOP/s", "GB/s");
     for (uint64_t i = 0; i < linnet_builtin_device_count(); i++) {
         linnet_device *device = NULL;

@@ -14,7 +14,13 @@ static int check(const cli_command *command, const cli_request *request)
                                    ? "a model is missing: a name, a .linnet file or a directory"
                                    : "one model at a time");
     if (request->maximize == NULL)
-        return cli_usage_error(command, "--maximize is missing: batch, context or kv-cache");
+        return cli_usage_error(command, "--maximize is missing: batch, context, kv-cache or "
+                                        "throughput; or --advise");
+    if (request->layouts_option != NULL || request->threads > 0)
+        return cli_usage_error(command, "--%s is about --maximize throughput, not %s",
+                               request->layouts_option != NULL ? request->layouts_option
+                                                               : "threads",
+                               request->maximize);
     if (request->device == NULL && request->device_memory == 0)
         return cli_usage_error(command, "--device-memory is missing, or --device: a name that "
                                         "`linnet devices` lists, or a profile file");
@@ -89,6 +95,14 @@ int cli_run_fit(cli_request *request)
     const cli_command *command = cli_find_command("fit");
     linnet_model *model = NULL;
     linnet_error err;
+    if (request->advise && (request->layouts_option != NULL || request->devices_needed > 0))
+        return cli_usage_error(command, "--%s is about --maximize throughput, not --advise",
+                               request->layouts_option != NULL ? request->layouts_option
+                                                               : "devices-needed");
+    if (request->advise)
+        return cli_run_advise(request);
+    if (cli_wants_layouts(request))
+        return cli_fit_layouts(command, request);
     int status = check(command, request);
     if (status == EXIT_DONE)
         status = cli_find_device_memory(command, request);

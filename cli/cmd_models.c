@@ -86,10 +86,10 @@ static int add_shipped(const cli_request *request, cli_buffer *out, uint64_t ind
 static void add_known(cli_buffer *out, bool json)
 {
     bool first = true;
-    cli_add(
-        out,
-        json ? "\n  ],\n  \"known\": ["
-             : "\nKnown by name, their source is not shipped yet (give a .linnet file instead):\n");
+    static const char title[] =
+        "\nKnown by name, their source is not shipped (give a config.json of a family that is read,"
+        "\na safetensors index, a GGUF or a .linnet file instead):\n";
+    cli_add(out, "%s", json ? "\n  ],\n  \"known\": [" : title);
     for (uint64_t i = 0; i < linnet_builtin_model_count(); i++) {
         if (linnet_builtin_model_is_shipped(i))
             continue;

@@ -4,6 +4,7 @@
  * policies, one report each. */
 
 #include "cli.h"
+#include <string.h>
 
 static linnet_status report(const cli_request *request, const linnet_model *model,
                             const linnet_device *device, linnet_text **out_text, linnet_error *err)
@@ -13,6 +14,8 @@ static linnet_status report(const cli_request *request, const linnet_model *mode
     if (status != LINNET_OK)
         return status;
     status = (request->json ? linnet_timing_to_json : linnet_timing_to_text)(timing, out_text, err);
+    if (request->out_of_memory != NULL && strcmp(linnet_timing_verdict(timing), "OOM") == 0)
+        *request->out_of_memory = true;
     linnet_timing_unref(timing);
     return status;
 }
@@ -23,6 +26,7 @@ int cli_run_time(cli_request *request)
     linnet_model *model = NULL;
     linnet_device *device = NULL;
     linnet_error err;
+    bool out_of_memory = false;
     if (request->word_count != 1)
         return cli_usage_error(command,
                                request->word_count == 0
@@ -33,10 +37,12 @@ int cli_run_time(cli_request *request)
                                         "or a profile file");
     if (linnet_device_open(request->config, request->device, &device, &err) != LINNET_OK)
         return cli_fail(&err);
+    request->out_of_memory = &out_of_memory;
     int status = cli_open_model(request, request->words[0], NULL, &model);
     if (status == EXIT_DONE)
         status = cli_print_reports(request, model, device, report);
     linnet_model_unref(model);
     linnet_device_unref(device);
-    return status;
+    request->out_of_memory = NULL;
+    return status == EXIT_DONE && request->must_fit && out_of_memory ? EXIT_ANSWER_IS_NO : status;
 }

@@ -13,19 +13,20 @@ static int print_version(void)
     return cli_print_buffer(&buffer);
 }
 
+static int unknown_command(const char *word)
+{
+    const char *nearest = cli_nearest_command(word);
+    if (word[0] == '-')
+        return cli_usage_error(NULL, "there is no option `%s` before a command", word);
+    if (nearest != NULL)
+        return cli_usage_error(NULL, "there is no command `%s`; did you mean `%s`?", word, nearest);
+    return cli_usage_error(NULL, "there is no command `%s`", word);
+}
+
 static int run_help(int argc, char **argv)
 {
     const cli_command *command = argc > 2 ? cli_find_command(argv[2]) : NULL;
-    if (argc > 2 && command == NULL)
-        return cli_usage_error(NULL, "there is no command `%s`", argv[2]);
-    return cli_help(command);
-}
-
-static int unknown_command(const char *word)
-{
-    if (word[0] == '-')
-        return cli_usage_error(NULL, "there is no option `%s` before a command", word);
-    return cli_usage_error(NULL, "there is no command `%s`", word);
+    return argc > 2 && command == NULL ? unknown_command(argv[2]) : cli_help(command);
 }
 
 static int run_command(const cli_command *command, int argc, char **argv)

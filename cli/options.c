@@ -325,6 +325,11 @@ static linnet_status set_time_model(cli_request *request, const char *value, lin
     return linnet_config_set_time_model(request->config, value, err);
 }
 
+static linnet_status set_training_loop(cli_request *request, const char *value, linnet_error *err)
+{
+    return linnet_config_set_training_loop(request->config, value, err);
+}
+
 static linnet_status set_strict(cli_request *request, const char *value, linnet_error *err)
 {
     (void)value;
@@ -365,7 +370,8 @@ static linnet_status set_colour(cli_request *request, const char *value, linnet_
 
 enum {
     ALL_COMMANDS = CMD_MEMORY | CMD_DEVICES | CMD_TIME | CMD_FIT | CMD_CHECK | CMD_INSPECT |
-                   CMD_EXPLAIN | CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT
+                   CMD_EXPLAIN | CMD_MODELS | CMD_FORMULA | CMD_SCHEDULE | CMD_LAYOUT |
+                   CMD_COMPARE
 };
 enum { ANY_MODEL = SIZED | CMD_CHECK | CMD_INSPECT | CMD_EXPLAIN };
 
@@ -414,13 +420,22 @@ static const cli_option options[] = {
     { "devices", "N", SIZED | CMD_LAYOUT, false, "devices of the job, which replicas fill", cli_set_devices, NULL },
     { "order", "AXES", CMD_LAYOUT, false, "axes of the ranks, the fastest first (tp-cp-ep-dp-pp)", cli_set_order, NULL },
     { "device", "NAME|FILE", SIZED, false, "a name that `linnet devices` lists, or a profile file", set_device_name, NULL },
-    { "time-model", "linnet|reference", CMD_TIME, false, "the model of time (linnet)", set_time_model, NULL },
+    { "time-model", "linnet|reference", CMD_TIME | CMD_FIT | CMD_COMPARE, false, "the model of time (linnet)", set_time_model, NULL },
+    { "training-loop", "free|megatron", CMD_TIME | CMD_COMPARE, false, "how the code around a training step goes through it (free)", set_training_loop, NULL },
     { "timeline", NULL, CMD_MEMORY | CMD_FIT, false, "bytes by category at every moment, in the JSON", set_timeline, NULL },
     { "svg", "FILE", CMD_MEMORY | CMD_FIT, false, "the timeline as a picture; `-` in place of the report", set_svg, NULL },
     { "html", "FILE", CMD_MEMORY | CMD_FIT, false, "a page with the timeline, the breakdown and the table; `-` in place of the report", set_html, NULL },
-    { "device-memory", "SIZE", CMD_MEMORY | CMD_FIT, false, "the memory of a device", set_device_memory, NULL },
-    { "must-fit", NULL, CMD_MEMORY, false, "exit status 1 when it does not fit the device", cli_set_must_fit, NULL },
-    { "maximize", "WHAT", CMD_FIT, false, "batch, context or kv-cache: the size that is searched for", cli_set_maximize, NULL },
+    { "device-memory", "SIZE", CMD_MEMORY | CMD_FIT | CMD_COMPARE, false, "the memory of a device", set_device_memory, NULL },
+    { "must-fit", NULL, CMD_MEMORY | CMD_TIME | CMD_COMPARE, false, "exit status 1 when it does not fit the device", cli_set_must_fit, NULL },
+    { "with", "OPTIONS", CMD_COMPARE, true, "another configuration: what it changes, quoted; repeatable", cli_add_with, NULL },
+    { "all", NULL, CMD_COMPARE, false, "also what is the same everywhere", cli_set_all, NULL },
+    { "maximize", "WHAT", CMD_FIT, false, "batch, context, kv-cache or throughput: what is searched for", cli_set_maximize, NULL },
+    { "advise", NULL, CMD_FIT, false, "the cheapest changes that make the configuration fit", cli_set_advise, NULL },
+    { "devices-needed", "[N]", CMD_FIT, false, "the smallest number of devices, in place of --devices; of at most =N (1024)", cli_set_devices_needed, NULL },
+    { "tokens-per-second", "N", CMD_FIT, false, "the rate that is to be reached", cli_set_tokens_per_second, NULL },
+    { "global-batch", "N", CMD_FIT, false, "sequences or positions of a step over all data-parallel ranks (what fits)", cli_set_global_batch, NULL },
+    { "limit", "N", CMD_FIT, false, "layouts that are listed; 0: all (20)", cli_set_limit, NULL },
+    { "explain", NULL, CMD_FIT, false, "also the layouts that do not run, and why", cli_set_explain, NULL },
     { "reserve", "SIZE", CMD_FIT, false, "bytes of the device that are kept free (0)", cli_set_reserve, NULL },
     { "reserve-percent", "P", CMD_FIT, false, "percent of the device that is kept free (0)", cli_set_reserve_percent, NULL },
     { "top", "N", CMD_MEMORY | CMD_FIT, false, "the N largest tensors live at the peak (0)", set_top, NULL },
@@ -431,11 +446,16 @@ static const cli_option options[] = {
     { "virtual-stages", "V", CMD_SCHEDULE | SIZED, false, "stages a rank of the looped kinds (2)", set_virtual_stages, NULL },
     { "schedule", "NAME|FILE", SIZED, false, "the order of a pipeline's passes, as `linnet schedule` prints it (1f1b)", cli_set_schedule, NULL },
     { "stages", "BLOCK,BLOCK", SIZED, false, "the block each later stage starts at (balanced)", cli_set_stages, NULL },
+    { "stages-by", "bytes|time", SIZED, false, "what stages are balanced by: their parameters, or a device's time (bytes)", cli_set_stages_by, NULL },
     { "pipeline-model", "linnet|published", SIZED, false, "a pipeline's ranks replayed, or by closed forms (linnet)", cli_set_pipeline_model, NULL },
+    { "output", "FILE", CMD_SWEEP, false, "where the answers go (standard output)", cli_set_output, NULL },
+    { "resume", NULL, CMD_SWEEP, false, "go on behind the answers that the output has", cli_set_resume, NULL },
+    { "threads", "N", CMD_FIT | CMD_SWEEP, false, "threads that search or answer (1)", cli_set_threads, NULL },
+    { "part", "I/N", CMD_SWEEP, false, "the I-th of N parts of the questions, in order", cli_set_part, NULL },
     { "svg", NULL, CMD_SCHEDULE, false, "a picture in place of the table", set_draw, NULL },
     { "json", NULL, ALL_COMMANDS, false, "one JSON document on standard output", set_json, NULL },
     { "color", "WHEN", ALL_COMMANDS, false, "auto, always or never (auto)", set_colour, NULL },
-    { "help", NULL, ALL_COMMANDS, false, "this text", set_help, NULL },
+    { "help", NULL, ALL_COMMANDS | CMD_SWEEP, false, "this text", set_help, NULL },
 };
 /* clang-format on */
 

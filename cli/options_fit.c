@@ -17,10 +17,7 @@ static linnet_status refuse(linnet_error *err, linnet_status status, const char 
 
 linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_error *err)
 {
-    static const char *const targets[] = { "batch", "context", "kv-cache" };
-    if (strcmp(value, "throughput") == 0)
-        return refuse(err, LINNET_ERROR_UNSUPPORTED, "", "--maximize throughput",
-                      " is not supported yet");
+    static const char *const targets[] = { "batch", "context", "kv-cache", "throughput" };
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++) {
         if (strcmp(value, targets[i]) == 0) {
             request->maximize = value;
@@ -64,6 +61,9 @@ int cli_find_device_memory(const cli_command *command, cli_request *request)
 {
     linnet_device *device = NULL;
     linnet_error err;
+    if (request->device == NULL && request->stages_by_time)
+        return cli_usage_error(command, "--stages-by time needs --device: a name that "
+                                        "`linnet devices` lists, or a profile file");
     if (request->device == NULL)
         return EXIT_DONE;
     if (request->device_memory > 0)
@@ -72,6 +72,7 @@ int cli_find_device_memory(const cli_command *command, cli_request *request)
     if (linnet_device_open(request->config, request->device, &device, &err) != LINNET_OK)
         return cli_fail(&err);
     request->device_memory = linnet_device_memory(device);
+    const linnet_status status = linnet_config_set_device(request->config, device, &err);
     linnet_device_unref(device);
-    return EXIT_DONE;
+    return status == LINNET_OK ? EXIT_DONE : cli_fail(&err);
 }

@@ -49,6 +49,12 @@ linnet_status cli_set_stages(cli_request *request, const char *value, linnet_err
     return linnet_config_set_stages(request->config, value, err);
 }
 
+linnet_status cli_set_stages_by(cli_request *request, const char *value, linnet_error *err)
+{
+    request->stages_by_time = strcmp(value, "time") == 0;
+    return linnet_config_set_stages_by(request->config, value, err);
+}
+
 linnet_status cli_set_pipeline_model(cli_request *request, const char *value, linnet_error *err)
 {
     return linnet_config_set_pipeline_model(request->config, value, err);

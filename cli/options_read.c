@@ -8,18 +8,12 @@
 
 #include "cli.h"
 #include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* One command line on its way in. */
-typedef struct command_line {
-    const cli_command *command;
-    const cli_option *options;
-    int option_count;
-    const char *seen[CLI_MAX_OPTIONS]; /* by row: the value given; NULL: not given */
-} command_line;
-
-static int row_named(const command_line *line, const char *name)
+static int row_named(const cli_reading *line, const char *name)
 {
     int row = 0;
     while (row < line->option_count && strcmp(line->options[row].name, name) != 0)
@@ -27,14 +21,14 @@ static int row_named(const command_line *line, const char *name)
     return row;
 }
 
-static bool given(const command_line *line, const char *name)
+static bool given(const cli_reading *line, const char *name)
 {
     const int row = row_named(line, name);
     return row < line->option_count && line->seen[row] != NULL;
 }
 
 /* Which option a row counts as: --context counts as --seq-len. */
-static int counts_as(const command_line *line, int row)
+static int counts_as(const cli_reading *line, int row)
 {
     const char *other = line->options[row].same_as;
     return other != NULL ? row_named(line, other) : row;
@@ -44,32 +38,59 @@ static int counts_as(const command_line *line, int row)
  * two of a kind for one and an abbreviation of both for the first. */
 enum { FIRST_LONG = 256 };
 
-static void fill_getopt(const command_line *line, struct option *out, int *rows)
+static int arguments_of(const cli_option *option)
+{
+    if (option->argument == NULL)
+        return no_argument;
+    return option->argument[0] == '[' ? optional_argument : required_argument;
+}
+
+static void fill_getopt(const cli_reading *line, struct option *out, int *rows)
 {
     int count = 0;
     for (int i = 0; i < line->option_count; i++) {
         const cli_option *option = &line->options[i];
         if ((option->commands & line->command->bit) == 0)
             continue;
-        out[count] = (struct option){ option->name,
-                                      option->argument != NULL ? required_argument : no_argument,
-                                      NULL, FIRST_LONG + count };
+        out[count] =
+            (struct option){ option->name, arguments_of(option), NULL, FIRST_LONG + count };
         rows[count++] = i;
     }
     memset(&out[count], 0, sizeof out[count]);
 }
 
-/* An option given twice must say the same thing twice. */
-static int apply_option(command_line *line, int row, const char *value, cli_request *request)
+static linnet_status refuse(linnet_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static linnet_status refuse(linnet_error *err, const char *format, ...)
+{
+    va_list args;
+    memset(err, 0, sizeof *err);
+    err->code = LINNET_ERROR_ARGUMENT;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    return LINNET_ERROR_ARGUMENT;
+}
+
+linnet_status cli_note_option(cli_reading *line, int row, const char *value, linnet_error *err)
+{
+    const int id = counts_as(line, row);
+    const char *said = value != NULL ? value : "";
+    if (!line->options[row].repeatable && line->seen[id] != NULL &&
+        strcmp(line->seen[id], said) != 0)
+        return refuse(err, "%s%s is given as both `%s` and `%s`", line->mark,
+                      line->options[id].name, line->seen[id], said);
+    line->seen[id] = said;
+    return LINNET_OK;
+}
+
+static int apply_option(cli_reading *line, int row, const char *value, cli_request *request)
 {
     linnet_error err;
-    const int id = counts_as(line, row);
     const cli_option *option = &line->options[row];
-    const char *said = value != NULL ? value : "";
-    if (!option->repeatable && line->seen[id] != NULL && strcmp(line->seen[id], said) != 0)
-        return cli_usage_error(line->command, "--%s is given as both `%s` and `%s`",
-                               line->options[id].name, line->seen[id], said);
-    line->seen[id] = said;
+    if (cli_note_option(line, row, value, &err) != LINNET_OK)
+        return cli_usage_error(line->command, "%s", err.message);
     linnet_status status = option->apply(request, value, &err);
     if (status == LINNET_OK)
         return 0;
@@ -79,7 +100,7 @@ static int apply_option(command_line *line, int row, const char *value, cli_requ
 }
 
 /* The options of the command that begin as the word does, as a list; how many there are. */
-static int list_meant(const command_line *line, const char *word, cli_buffer *out)
+static int list_meant(const cli_reading *line, const char *word, cli_buffer *out)
 {
     const size_t length = strcspn(word + 2, "=");
     int count = 0;
@@ -90,7 +111,7 @@ static int list_meant(const command_line *line, const char *word, cli_buffer *ou
     return count;
 }
 
-static int bad_option(const command_line *line, char **argv, int reason)
+static int bad_option(const cli_reading *line, char **argv, int reason)
 {
     const cli_command *command = line->command;
     const char *word = optind > 0 ? argv[optind - 1] : "";
@@ -113,7 +134,7 @@ static int bad_option(const command_line *line, char **argv, int reason)
 }
 
 /* What the environment says, unless a flag said it already. */
-static int apply_environment(const command_line *line, cli_request *request)
+static int apply_environment(const cli_reading *line, cli_request *request)
 {
     const cli_command *command = line->command;
     linnet_error err;
@@ -130,19 +151,19 @@ static int apply_environment(const command_line *line, cli_request *request)
 }
 
 /* Pictures are of one report, and one of them at most takes its place. */
-static int check_pictures(const cli_command *command, const cli_request *request)
+static linnet_status check_pictures(const cli_request *request, linnet_error *err)
 {
     const bool draws = request->svg != NULL || request->html != NULL;
     if (draws && request->policy_count > 1)
-        return cli_usage_error(command, "--%s shows one policy, and --checkpoint gives %d",
-                               request->svg != NULL ? "svg" : "html", request->policy_count);
+        return refuse(err, "--%s shows one policy, and --checkpoint gives %d",
+                      request->svg != NULL ? "svg" : "html", request->policy_count);
     if (request->svg != NULL && request->html != NULL && strcmp(request->svg, request->html) == 0)
-        return cli_usage_error(command, "--svg and --html both go to `%s`", request->svg);
-    return 0;
+        return refuse(err, "--svg and --html both go to `%s`", request->svg);
+    return LINNET_OK;
 }
 
 /* An option that says how a step is trained says nothing without one. */
-static int check_training(const command_line *line)
+static linnet_status check_training(const cli_reading *line, linnet_error *err)
 {
     static const char *const names[] = {
         "optimizer", "master-dtype",   "gradient-dtype",    "trainable", "checkpoint",
@@ -150,37 +171,52 @@ static int check_training(const command_line *line)
         "shards",    "zero",           "reshard",           "prefetch"
     };
     if (given(line, "training"))
-        return 0;
+        return LINNET_OK;
     for (int i = 0; i < line->option_count; i++)
         for (size_t k = 0; k < sizeof names / sizeof names[0] && line->seen[i] != NULL; k++)
             if (strcmp(line->options[i].name, names[k]) == 0)
-                return cli_usage_error(
-                    line->command, "--%s is about training, and --training is missing", names[k]);
-    return 0;
+                return refuse(err, "%s%s is about training, and %straining is missing", line->mark,
+                              names[k], line->mark);
+    return LINNET_OK;
 }
 
 /* What a command that takes sizes was asked, as a whole. */
-static int check_sized(const command_line *line, const cli_request *request)
+static linnet_status check_sized(const cli_reading *line, const cli_request *request,
+                                 linnet_error *err)
 {
-    const int status = check_training(line);
-    if (status != 0)
+    const linnet_status status = check_training(line, err);
+    if (status != LINNET_OK)
         return status;
     if (request->timeline && !request->json)
-        return cli_usage_error(line->command,
-                               "--timeline is part of the JSON, and --json is missing");
-    if (request->must_fit && request->device == NULL && request->device_memory == 0)
-        return cli_usage_error(line->command, "--must-fit needs --device or --device-memory");
-    return check_pictures(line->command, request);
+        return refuse(err, "--timeline is part of the JSON, and --json is missing");
+    if (request->must_fit && request->device == NULL && request->device_memory == 0 &&
+        line->command->bit != CMD_COMPARE)
+        return refuse(err, line->command->bit == CMD_TIME
+                               ? "--must-fit needs --device"
+                               : "--must-fit needs --device or --device-memory");
+    return check_pictures(request, err);
 }
 
-int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
+linnet_status cli_check_reading(const cli_reading *line, const cli_request *request,
+                                linnet_error *err)
+{
+    if (request->backend_is_generic && request->has_context_bytes)
+        return refuse(err,
+                      "%scontext-bytes says the size of a CUDA context, and %sbackend generic "
+                      "has none",
+                      line->mark, line->mark);
+    return !request->help && (line->command->bit & SIZED) != 0 ? check_sized(line, request, err)
+                                                               : LINNET_OK;
+}
+
+/* 0, or the exit status after a message. */
+static int read_options(cli_reading *line, int argc, char **argv, cli_request *request)
 {
     struct option longs[CLI_MAX_OPTIONS + 1];
     int rows[CLI_MAX_OPTIONS], found;
-    command_line line = { .command = command };
 
-    line.options = cli_options(&line.option_count);
-    fill_getopt(&line, longs, rows);
+    line->options = cli_options(&line->option_count);
+    fill_getopt(line, longs, rows);
     opterr = 0;
     optind = 2;
     while ((found = getopt_long(argc, argv, ":h", longs, NULL)) != -1) {
@@ -189,22 +225,60 @@ int cli_parse(const cli_command *command, int argc, char **argv, cli_request *re
             continue;
         }
         if (found < FIRST_LONG)
-            return bad_option(&line, argv, found);
-        int status = apply_option(&line, rows[found - FIRST_LONG], optarg, request);
-        if (status != 0)
-            return status;
-    }
-    if (request->backend_is_generic && request->has_context_bytes)
-        return cli_usage_error(
-            command,
-            "--context-bytes says the size of a CUDA context, and --backend generic has none");
-    if (!request->help && (command->bit & SIZED) != 0) {
-        int status = check_sized(&line, request);
+            return bad_option(line, argv, found);
+        int status = apply_option(line, rows[found - FIRST_LONG], optarg, request);
         if (status != 0)
             return status;
     }
     request->words = (const char *const *)argv + optind;
     request->word_count = argc - optind;
+    return 0;
+}
+
+int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request)
+{
+    cli_reading line = { .command = command, .mark = "--" };
+    linnet_error err;
+
+    const int status = read_options(&line, argc, argv, request);
+    if (status != 0)
+        return status;
+    if (cli_check_reading(&line, request, &err) != LINNET_OK)
+        return cli_usage_error(command, "%s", err.message);
     request->strict |= strcmp(command->name, "lint") == 0;
+    request->argc = argc;
+    request->argv = argv;
+    memcpy(request->given, line.seen, sizeof request->given);
     return request->help ? 0 : apply_environment(&line, request);
+}
+
+/* The device of a --with stands in place of a size, and the reverse. */
+static void replace_device(const cli_reading *line, cli_request *request)
+{
+    if (given(line, "device") && !given(line, "device-memory"))
+        request->device_memory = 0;
+    if (given(line, "device-memory") && !given(line, "device"))
+        request->device = NULL;
+}
+
+int cli_parse_with(const cli_command *command, int count, char **words, cli_request *request)
+{
+    cli_reading line = { .command = command, .mark = "--" };
+    linnet_error err;
+
+    const int status = read_options(&line, count, words, request);
+    if (status != 0)
+        return status;
+    for (int i = 0; i < line.option_count; i++)
+        if (line.seen[i] != NULL && cli_is_of_comparison(line.options[i].name))
+            return cli_usage_error(command,
+                                   "--%s is about the whole comparison: give it outside of --with",
+                                   line.options[i].name);
+    replace_device(&line, request);
+    for (int i = 0; i < line.option_count; i++)
+        if (line.seen[i] == NULL)
+            line.seen[i] = request->given[i];
+    if (cli_check_reading(&line, request, &err) != LINNET_OK)
+        return cli_usage_error(command, "%s", err.message);
+    return 0;
 }

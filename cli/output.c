@@ -229,22 +229,42 @@ void cli_add(cli_buffer *buffer, const char *format, ...)
     buffer->length += (size_t)length;
 }
 
+void cli_append(cli_buffer *buffer, const char *text, size_t length)
+{
+    reserve(buffer, length + 1);
+    memcpy(buffer->data + buffer->length, text, length);
+    buffer->length += length;
+    buffer->data[buffer->length] = '\0';
+}
+
+/* How many bytes from here on stand in a JSON string as they are. */
+static size_t plain_run(const char *text)
+{
+    size_t length = 0;
+    while ((unsigned char)text[length] >= 0x20 && text[length] != '"' && text[length] != '\\')
+        length++;
+    return length;
+}
+
 void cli_add_json(cli_buffer *buffer, const char *text)
 {
     if (text == NULL) {
-        cli_add(buffer, "null");
+        cli_append(buffer, "null", 4);
         return;
     }
-    cli_add(buffer, "\"");
-    for (; *text != '\0'; text++) {
+    cli_append(buffer, "\"", 1);
+    for (size_t run = plain_run(text);; run = plain_run(text)) {
+        cli_append(buffer, text, run);
+        text += run;
+        if (*text == '\0')
+            break;
         if (*text == '"' || *text == '\\')
             cli_add(buffer, "\\%c", *text);
-        else if ((unsigned char)*text < 0x20)
-            cli_add(buffer, "\\u%04x", (unsigned)(unsigned char)*text);
         else
-            cli_add(buffer, "%c", *text);
+            cli_add(buffer, "\\u%04x", (unsigned)(unsigned char)*text);
+        text++;
     }
-    cli_add(buffer, "\"");
+    cli_append(buffer, "\"", 1);
 }
 
 int cli_print_buffer(cli_buffer *take_buffer)

@@ -362,7 +362,9 @@ LINNET_API linnet_status linnet_config_set_context_exchange(linnet_config *confi
 
 /**
  * Processes that split the experts of a mixture between them, out of those of the other degrees but
- * the tensor-parallel one.
+ * the tensor-parallel one: context first, then shards, then replicas. States of an expert are split
+ * over the shards that it is on; degrees that leave no whole number of them are refused when an
+ * analysis is made.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (less than 1)
  *
@@ -424,13 +426,26 @@ LINNET_API linnet_status linnet_config_set_schedule_text(linnet_config *config, 
 
 /**
  * The root's block that each stage after the first starts at: "layers.5,layers.11,layers.17". NULL:
- * stages are balanced by the bytes of their parameters.
+ * stages are balanced, as linnet_config_set_stages_by() says.
  *
  * @return LINNET_OK, LINNET_ERROR_ARGUMENT (empty), LINNET_ERROR_NO_MEMORY
  *
  * @since 0.1 */
 LINNET_API linnet_status linnet_config_set_stages(linnet_config *config, const char *blocks,
                                                   linnet_error *err);
+
+/**
+ * What stages are balanced by where they are not given: "bytes" of their parameters (the default),
+ * or the "time" of a micro-batch on a device, so that the slowest stage takes the least time. Calls
+ * that are given a device balance by its time, the others by that of linnet_config_set_device();
+ * without any they fail with LINNET_ERROR_ARGUMENT. A size that a search varies counts as one
+ * sequence or 4,096 positions.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ *
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_stages_by(linnet_config *config, const char *measure,
+                                                     linnet_error *err);
 
 /**
  * How a pipeline's ranks are counted: "linnet" (the default) replays each along its actions;

@@ -59,6 +59,17 @@ LINNET_API linnet_device *linnet_device_ref(linnet_device *device);
 /** Gives a reference back. NULL is fine. @since 0.1 */
 LINNET_API void linnet_device_unref(linnet_device *device);
 
+/**
+ * The device whose time stages are balanced by (linnet_config_set_stages_by) in calls that are
+ * given none. Its memory is not taken over: linnet_config_set_device_memory() says that.
+ *
+ * @param device  the config keeps a reference of its own; NULL takes it back
+ * @return LINNET_OK
+ *
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_device(linnet_config *config, linnet_device *device,
+                                                  linnet_error *err);
+
 /** Its name, such as "h100-80gb". @since 0.1 */
 LINNET_API const char *linnet_device_name(const linnet_device *device);
 

@@ -86,6 +86,11 @@ LINNET_API int64_t linnet_fit_headroom(const linnet_fit *fit);
  * @since 0.1 */
 LINNET_API const char *linnet_fit_limited_by(const linnet_fit *fit);
 
+/** Whether a peak fits a device's memory: "OK" leaves more than 5 % of it free, "TIGHT" fits, "OOM"
+ * does not; as linnet_analysis_verdict, for an analysis whose config gave no memory. Static.
+ * @since 0.1 */
+LINNET_API const char *linnet_fit_verdict(int64_t expected_peak, int64_t device_bytes);
+
 /** The analysis of the largest size that fits or, when none does, of the smallest that keeps the
  * model's `where` clauses; NULL when none keeps them. Borrowed. @since 0.1 */
 LINNET_API const linnet_analysis *linnet_fit_analysis(const linnet_fit *fit);

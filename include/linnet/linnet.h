@@ -19,11 +19,11 @@
  *
  * Ownership has six words. What `_new`, `_open`, `_parse`, `_analyse` and `_to_…` put into an
  * `out_` parameter belongs to the caller. `_ref` and `_unref` count the references of immutable
- * objects: models, analyses, devices and timings. `_free` ends an object with one owner: configs,
- * planners, totals, layouts, schedules, texts, diagnostics. `_unref` and `_free` accept NULL. A
- * function named by a noun (linnet_model_name) gives something borrowed, valid while its object
- * lives. `_copy_…` fills an array of the caller. An object keeps alive what it needs, so the order
- * of release never matters.
+ * objects: models, analyses, devices, timings and what a search found. `_free` ends an object with
+ * one owner: configs, planners, totals, comparisons, layouts of ranks, schedules, texts,
+ * diagnostics. `_unref` and `_free` accept NULL. A function named by a noun (linnet_model_name)
+ * gives something borrowed, valid while its object lives. `_copy_…` fills an array of the caller.
+ * An object keeps alive what it needs, so the order of release never matters.
  *
  * Every function that can fail returns a linnet_status and fills the caller's linnet_error, which
  * may be NULL. `out_` values change only on success. Indexes start at 0; a function that takes an
@@ -33,8 +33,10 @@
  * Different objects may be used from different threads at the same time. Models, analyses and
  * devices are immutable: any number of threads may read one, and `_ref` and `_unref` are atomic.
  * Any other object may be used by one thread at a time. Callbacks run on the thread that called the
- * library. It starts no threads, does not read the environment, change the locale, install signal
- * handlers or write to standard streams.
+ * library. It starts threads only within a search whose config or planner was given a number of
+ * them (linnet_config_set_threads), and joins them before the call returns; an allocator of the
+ * host's (linnet_config_new_with_allocator) is then called on them too. It does not read the
+ * environment, change the locale, install signal handlers or write to standard streams.
  */
 
 #include <linnet/base.h>
@@ -56,6 +58,12 @@
 #include <linnet/device.h>
 
 #include <linnet/timing.h>
+
+#include <linnet/comparison.h>
+
+#include <linnet/search.h>
+
+#include <linnet/advice.h>
 
 #include <linnet/layout.h>
 

@@ -47,6 +47,17 @@ LINNET_API void linnet_text_free(linnet_text *text);
  * @since 0.1 */
 LINNET_API linnet_status linnet_parse_size(const char *text, int64_t *out_bytes, linnet_error *err);
 
+/**
+ * Of several words the one nearest to `word`, for messages such as "did you mean": by letters put
+ * in, left out, replaced or swapped, at most a third of the word, in any case.
+ *
+ * @param words  `count` texts that end in NUL
+ * @return one of `words`; NULL when none is near. Borrowed
+ *
+ * @since 0.1 */
+LINNET_API const char *linnet_nearest_word(const char *word, const char *const *words,
+                                           uint64_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -30,6 +30,18 @@ typedef struct linnet_timing linnet_timing;
 LINNET_API linnet_status linnet_config_set_time_model(linnet_config *config, const char *name,
                                                       linnet_error *err);
 
+/**
+ * How the code around a model goes through a training step, for the time model "linnet": "free"
+ * (the default), where the host runs ahead and replicas' gradients are summed beside the backward
+ * pass, or "megatron", Megatron-LM's, whose host waits for the device after each pass and takes
+ * longer for each call, and whose gradients are summed when all of backward is done.
+ *
+ * @return LINNET_OK, LINNET_ERROR_NOT_FOUND
+ *
+ * @since 0.1 */
+LINNET_API linnet_status linnet_config_set_training_loop(linnet_config *config, const char *name,
+                                                         linnet_error *err);
+
 /** Rules that tell the models apart. @since 0.1 */
 LINNET_API uint64_t linnet_time_rule_count(void);
 
@@ -95,6 +107,10 @@ LINNET_API double linnet_timing_hardware_utilisation(const linnet_timing *timing
 
 /** The memory the step needs, as linnet_analysis_expected_peak. @since 0.1 */
 LINNET_API int64_t linnet_timing_expected_peak(const linnet_timing *timing);
+
+/** That peak against the device's memory: "OK" leaves more than 5 % of it free, "TIGHT" fits, "OOM"
+ * does not. Static. @since 0.1 */
+LINNET_API const char *linnet_timing_verdict(const linnet_timing *timing);
 
 /** The costliest operations, at most ten. @since 0.1 */
 LINNET_API uint64_t linnet_timing_operation_count(const linnet_timing *timing);

@@ -71,7 +71,13 @@ struct linnet_config {
     config_texts trainable;
     const char *training_option; /* the first that was set; static */
 
-    lin_time_model time_model; /* api_timing.c */
+    lin_time_model time_model; /* api_timing.c, as the next */
+    lin_loop loop;
+
+    /* stages balanced by time (api_stages.c) */
+    bool stages_by_time;
+    linnet_device *device; /* where none is given otherwise; NULL: none */
+    int32_t searched_role; /* whose size a search varied when it cut these stages, and one more */
 
     lin_pipeline_settings pipeline; /* without its texts and degree (api_pipeline.c) */
 
@@ -79,6 +85,13 @@ struct linnet_config {
     lin_parallel parallel;
     bool has_replicas;
     int64_t devices; /* 0: not given */
+
+    /* a search of layouts (api_search.c) */
+    bool has_sequence, has_limit, explain;
+    int64_t threads, limit, global_batch; /* 0: not given */
+    config_texts checkpoint_choice;
+    linnet_progress_fn progress; /* NULL: nobody asks */
+    void *progress_user;
 };
 
 /* api_config.c: what the setters of several files share. `text` is copied; NULL: not set. */
@@ -87,8 +100,17 @@ linnet_status lin_config_set_text(linnet_config *config, int which, const char *
 linnet_status lin_config_push_text(linnet_config *config, config_texts *list, const char *text,
                                    linnet_error *err);
 linnet_status lin_config_find_dtype(const char *name, lin_dtype *out, linnet_error *err);
+/* api_training.c: whether a checkpointing policy is wrong whatever the model. */
+linnet_status lin_config_check_policy(const char *policy, linnet_error *err);
 
 lin_pipeline_settings lin_config_pipeline(const linnet_config *config);
+/* api_stages.c: has the stages balanced by the time of `device`, or else of the config's, where
+ * that is wanted. `weigher` is what the settings point at; `searched_role` is -1, or varies. */
+linnet_status lin_config_balance(const linnet_config *config, const linnet_device *device,
+                                 int searched_role, lin_time_weigher *weigher,
+                                 lin_pipeline_settings *settings, linnet_error *err);
+/* Whether stages can be: LINNET_ERROR_ARGUMENT where they are given by hand as well. */
+linnet_status lin_config_check_balance(const linnet_config *config, linnet_error *err);
 /* The degrees, checked against each other and filled up to the devices. */
 linnet_status lin_config_parallel(const linnet_config *config, lin_parallel *out,
                                   linnet_error *err);
@@ -176,6 +198,9 @@ struct linnet_device {
     lin_allocator allocator;
     lin_profile *profile;
 };
+
+/* What a timing holds. */
+const lin_timing *lin_timing_of(const linnet_timing *timing);
 
 /* Text made by `write` as a handle. */
 linnet_status lin_text_wrap(const lin_text *take_text, linnet_text **out_text, linnet_error *err);

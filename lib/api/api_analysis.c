@@ -27,6 +27,7 @@ linnet_status linnet_analysis_new(const linnet_model *model, const linnet_config
     const lin_trace_settings trace_settings = lin_config_trace(config);
     lin_memory_settings settings = lin_config_memory(config);
     lin_training_settings training;
+    lin_time_weigher weigher;
     const int64_t as_configured[LIN_ROLE_COUNT] = { 0 };
     lin_traced traced;
     lin_memory *memory = NULL;
@@ -36,6 +37,8 @@ linnet_status linnet_analysis_new(const linnet_model *model, const linnet_config
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(config, &training, err)) != LINNET_OK ||
         (status = lin_config_parallel(config, &settings.parallel, err)) != LINNET_OK ||
+        (status = lin_config_balance(config, NULL, -1, &weigher, &settings.pipeline, err)) !=
+            LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,

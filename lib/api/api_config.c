@@ -39,6 +39,13 @@ static void release_text(const linnet_config *config, char *text)
         lin_release(&config->allocator, text, strlen(text) + 1);
 }
 
+static void release_texts(const linnet_config *config, config_texts *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        release_text(config, list->items[i]);
+    lin_release(&config->allocator, list->items, list->capacity * sizeof *list->items);
+}
+
 void linnet_config_free(linnet_config *config)
 {
     if (config == NULL)
@@ -52,10 +59,9 @@ void linnet_config_free(linnet_config *config)
     lin_release(&config->allocator, config->binds, config->bind_capacity * sizeof *config->binds);
     lin_release(&config->allocator, config->optional,
                 config->optional_capacity * sizeof *config->optional);
-    for (uint32_t i = 0; i < config->trainable.count; i++)
-        release_text(config, config->trainable.items[i]);
-    lin_release(&config->allocator, config->trainable.items,
-                config->trainable.capacity * sizeof *config->trainable.items);
+    release_texts(config, &config->trainable);
+    release_texts(config, &config->checkpoint_choice);
+    linnet_device_unref(config->device);
     const lin_allocator allocator = config->allocator;
     lin_release(&allocator, config, sizeof *config);
 }
@@ -413,6 +419,14 @@ linnet_status linnet_config_set_file_bytes(linnet_config *config, int64_t bytes,
 
 /* ---- for the folders to the left ---- */
 
+static bool copy_texts(linnet_config *copy, config_texts *into, const config_texts *from)
+{
+    for (uint32_t i = 0; i < from->count; i++)
+        if (lin_config_push_text(copy, into, from->items[i], NULL) != LINNET_OK)
+            return false;
+    return true;
+}
+
 /* Copies what is owned one by one, so that a half-made copy can be freed. */
 static bool copy_owned(linnet_config *copy, const linnet_config *config)
 {
@@ -422,10 +436,9 @@ static bool copy_owned(linnet_config *copy, const linnet_config *config)
     for (uint32_t i = 0; i < config->optional_count; i++)
         if (linnet_config_add_optional(copy, config->optional[i], NULL) != LINNET_OK)
             return false;
-    for (uint32_t i = 0; i < config->trainable.count; i++)
-        if (lin_config_push_text(copy, &copy->trainable, config->trainable.items[i], NULL) !=
-            LINNET_OK)
-            return false;
+    if (!copy_texts(copy, &copy->trainable, &config->trainable) ||
+        !copy_texts(copy, &copy->checkpoint_choice, &config->checkpoint_choice))
+        return false;
     for (uint32_t i = 0; i < config->bind_count; i++) {
         lin_setting setting = config->binds[i];
         if (!reserve(copy, (void **)&copy->binds, copy->bind_count, &copy->bind_capacity,
@@ -443,10 +456,13 @@ linnet_config *lin_config_clone(const linnet_config *config)
     if (copy == NULL)
         return NULL;
     *copy = *config;
+    if (copy->device != NULL)
+        linnet_device_ref(copy->device);
     memset(copy->texts, 0, sizeof copy->texts);
     copy->binds = NULL;
     copy->optional = NULL;
     memset(&copy->trainable, 0, sizeof copy->trainable);
+    memset(&copy->checkpoint_choice, 0, sizeof copy->checkpoint_choice);
     copy->bind_count = copy->bind_capacity = copy->optional_count = copy->optional_capacity = 0;
     if (copy_owned(copy, config))
         return copy;

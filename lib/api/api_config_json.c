@@ -48,30 +48,38 @@ static linnet_status set_bind(linnet_config *config, const lin_json *value, linn
     return status;
 }
 
-/* "optional": a list of paths. */
-static linnet_status set_optional(linnet_config *config, const lin_json *value, linnet_error *err)
+typedef linnet_status (*text_adder)(linnet_config *config, const char *text, linnet_error *err);
+
+static linnet_status add_each(linnet_config *config, const char *key, text_adder add,
+                              const lin_json *value, linnet_error *err)
 {
     linnet_status status = LINNET_OK;
     if (value->kind != LIN_JSON_ARRAY)
-        return wrong_type("optional", "an array", value, err);
+        return wrong_type(key, "an array", value, err);
     for (uint32_t i = 0; i < value->count && status == LINNET_OK; i++)
         status = value->items[i].kind == LIN_JSON_STRING
-                     ? linnet_config_add_optional(config, value->items[i].text, err)
-                     : wrong_type("optional", "an array of strings", &value->items[i], err);
+                     ? add(config, value->items[i].text, err)
+                     : wrong_type(key, "an array of strings", &value->items[i], err);
     return status;
+}
+
+/* "optional": a list of paths. */
+static linnet_status set_optional(linnet_config *config, const lin_json *value, linnet_error *err)
+{
+    return add_each(config, "optional", linnet_config_add_optional, value, err);
 }
 
 /* "trainable": a list of patterns. */
 static linnet_status set_trainable(linnet_config *config, const lin_json *value, linnet_error *err)
 {
-    linnet_status status = LINNET_OK;
-    if (value->kind != LIN_JSON_ARRAY)
-        return wrong_type("trainable", "an array", value, err);
-    for (uint32_t i = 0; i < value->count && status == LINNET_OK; i++)
-        status = value->items[i].kind == LIN_JSON_STRING
-                     ? linnet_config_add_trainable(config, value->items[i].text, err)
-                     : wrong_type("trainable", "an array of strings", &value->items[i], err);
-    return status;
+    return add_each(config, "trainable", linnet_config_add_trainable, value, err);
+}
+
+/* "checkpoint_choice": a list of policies. */
+static linnet_status set_checkpoint_choice(linnet_config *config, const lin_json *value,
+                                           linnet_error *err)
+{
+    return add_each(config, "checkpoint_choice", linnet_config_add_checkpoint_choice, value, err);
 }
 
 /* clang-format off */
@@ -81,6 +89,7 @@ static const config_key config_keys[] = {
     { .key = "bind",             .set_value   = set_bind },
     { .key = "cache",            .set_integer = linnet_config_set_cache },
     { .key = "checkpoint",      .set_text    = linnet_config_set_checkpoint },
+    { .key = "checkpoint_choice",.set_value   = set_checkpoint_choice },
     { .key = "context",          .set_integer = linnet_config_set_context },
     { .key = "context_bytes",    .set_integer = linnet_config_set_context_bytes },
     { .key = "context_exchange", .set_text    = linnet_config_set_context_exchange },
@@ -92,13 +101,16 @@ static const config_key config_keys[] = {
     { .key = "entry",            .set_text    = linnet_config_set_entry },
     { .key = "expert_imbalance", .set_integer = linnet_config_set_expert_imbalance },
     { .key = "expert_parallel",  .set_integer = linnet_config_set_expert_parallel },
+    { .key = "explain",          .set_flag    = linnet_config_set_explain },
     { .key = "file_bytes",       .set_integer = linnet_config_set_file_bytes },
     { .key = "clip_grad_norm",   .set_flag    = linnet_config_set_clip_grad_norm },
+    { .key = "global_batch",     .set_integer = linnet_config_set_global_batch },
     { .key = "grad_accumulation",.set_integer = linnet_config_set_grad_accumulation },
     { .key = "gradient_dtype",  .set_text    = linnet_config_set_gradient_dtype },
     { .key = "kv_block_size",    .set_integer = linnet_config_set_kv_block_size },
     { .key = "kv_dtype",         .set_text    = linnet_config_set_kv_dtype },
     { .key = "kv_window",        .set_text    = linnet_config_set_kv_window },
+    { .key = "limit",            .set_integer = linnet_config_set_limit },
     { .key = "lora",            .set_text    = linnet_config_set_lora },
     { .key = "loss",            .set_text    = linnet_config_set_loss },
     { .key = "master_dtype",    .set_text    = linnet_config_set_master_dtype },
@@ -117,13 +129,16 @@ static const config_key config_keys[] = {
     { .key = "sequence_parallel",.set_flag    = linnet_config_set_sequence_parallel },
     { .key = "shards",           .set_integer = linnet_config_set_shards },
     { .key = "stages",          .set_text    = linnet_config_set_stages },
+    { .key = "stages_by",        .set_text    = linnet_config_set_stages_by },
     { .key = "std_directory",    .set_text    = linnet_config_set_std_directory },
     { .key = "step",            .set_text    = linnet_config_set_step },
     { .key = "tensor_parallel",  .set_integer = linnet_config_set_tensor_parallel },
+    { .key = "threads",          .set_integer = linnet_config_set_threads },
     { .key = "time_model",       .set_text    = linnet_config_set_time_model },
     { .key = "timeline",        .set_flag    = linnet_config_set_timeline },
     { .key = "trainable",       .set_value   = set_trainable },
     { .key = "training",        .set_flag    = linnet_config_set_training },
+    { .key = "training_loop",   .set_text    = linnet_config_set_training_loop },
     { .key = "virtual_stages",  .set_integer = linnet_config_set_virtual_stages },
     { .key = "zero",             .set_integer = linnet_config_set_zero },
 };

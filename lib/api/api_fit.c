@@ -81,6 +81,7 @@ linnet_status linnet_fit_new(const linnet_model *model, const linnet_config *con
     lin_fit_settings fit = { .cache_follows = config->role_value[LIN_ROLE_CACHE] == 0,
                              .budget_bytes = budget_bytes };
     lin_training_settings training;
+    lin_time_weigher weigher;
     lin_traced traced;
     lin_memory *memory = NULL;
     linnet_status status;
@@ -92,6 +93,8 @@ linnet_status linnet_fit_new(const linnet_model *model, const linnet_config *con
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(config, &training, err)) != LINNET_OK ||
         (status = lin_config_parallel(config, &settings.parallel, err)) != LINNET_OK ||
+        (status = lin_config_balance(config, NULL, (int)fit.role, &weigher, &settings.pipeline,
+                                     err)) != LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
@@ -152,6 +155,11 @@ const char *linnet_fit_limited_by(const linnet_fit *fit)
 const linnet_analysis *linnet_fit_analysis(const linnet_fit *fit)
 {
     return fit->analysis;
+}
+
+const char *linnet_fit_verdict(int64_t expected_peak, int64_t device_bytes)
+{
+    return lin_fit_verdict(expected_peak, device_bytes);
 }
 
 /* ---- documents ---- */

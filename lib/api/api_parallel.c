@@ -34,6 +34,7 @@ linnet_status linnet_config_set_sequence_parallel(linnet_config *config, int32_t
     if (wanted != 0 && wanted != 1)
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "sequence_parallel is 0 or 1, not %d", wanted);
     config->parallel.sequence = wanted == 1;
+    config->has_sequence = true;
     return LINNET_OK;
 }
 

@@ -22,9 +22,12 @@ linnet_status linnet_planner_new(const linnet_model *model, const linnet_config 
     const lin_trace_settings trace_settings = lin_config_trace(planner->config);
     lin_memory_settings settings = lin_config_memory(planner->config);
     lin_training_settings training;
+    lin_time_weigher weigher;
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(planner->config, &training, err)) != LINNET_OK ||
         (status = lin_config_parallel(planner->config, &settings.parallel, err)) != LINNET_OK ||
+        (status = lin_config_balance(planner->config, NULL, -1, &weigher, &settings.pipeline,
+                                     err)) != LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
@@ -78,14 +81,33 @@ linnet_status linnet_planner_peaks(linnet_planner *planner, int64_t batch, int64
     return LINNET_OK;
 }
 
+typedef linnet_status (*answer_fn)(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                                   lin_answer **out, linnet_error *err);
+
+static linnet_status answer_with(answer_fn answer_at, linnet_planner *planner,
+                                 const int64_t roles[LIN_ROLE_COUNT],
+                                 linnet_analysis **out_analysis, linnet_error *err)
+{
+    lin_answer *answer = NULL;
+    const linnet_status status = answer_at(planner->memory, roles, &answer, err);
+    return status == LINNET_OK ? lin_analysis_wrap(answer, &planner->allocator, out_analysis, err)
+                               : status;
+}
+
 linnet_status linnet_planner_analyse(linnet_planner *planner, int64_t batch, int64_t context,
                                      int64_t cache, linnet_analysis **out_analysis,
                                      linnet_error *err)
 {
     int64_t roles[LIN_ROLE_COUNT];
-    lin_answer *answer = NULL;
     fill_roles(planner, batch, context, cache, roles);
-    linnet_status status = lin_memory_analyse(planner->memory, roles, &answer, err);
-    return status == LINNET_OK ? lin_analysis_wrap(answer, &planner->allocator, out_analysis, err)
-                               : status;
+    return answer_with(lin_memory_analyse, planner, roles, out_analysis, err);
+}
+
+linnet_status linnet_planner_summarise(linnet_planner *planner, int64_t batch, int64_t context,
+                                       int64_t cache, linnet_analysis **out_analysis,
+                                       linnet_error *err)
+{
+    int64_t roles[LIN_ROLE_COUNT];
+    fill_roles(planner, batch, context, cache, roles);
+    return answer_with(lin_memory_summarise, planner, roles, out_analysis, err);
 }

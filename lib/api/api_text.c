@@ -89,3 +89,8 @@ linnet_status linnet_parse_size(const char *text, int64_t *out_bytes, linnet_err
     return lin_fail(err, LINNET_ERROR_ARGUMENT,
                     "`%s` is no size: write bytes or a number with a unit, such as 80GiB", text);
 }
+
+const char *linnet_nearest_word(const char *word, const char *const *words, uint64_t count)
+{
+    return lin_nearest(word, words, count < UINT32_MAX ? (uint32_t)count : UINT32_MAX);
+}

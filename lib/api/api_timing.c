@@ -23,6 +23,17 @@ linnet_status linnet_config_set_time_model(linnet_config *config, const char *na
     return LINNET_OK;
 }
 
+linnet_status linnet_config_set_training_loop(linnet_config *config, const char *name,
+                                              linnet_error *err)
+{
+    lin_loop loop;
+    if (!lin_loop_find(name, &loop))
+        return lin_fail(err, LINNET_ERROR_NOT_FOUND,
+                        "the training loop is `free` or `megatron`, not `%s`", name);
+    config->loop = loop;
+    return LINNET_OK;
+}
+
 static const lin_time_rule *rule_at(uint64_t index)
 {
     return index < LIN_RULE_COUNT ? lin_time_rule_at((uint32_t)index) : NULL;
@@ -81,8 +92,10 @@ linnet_status linnet_timing_new(const linnet_model *model, const linnet_config *
     const lin_trace_settings trace_settings = lin_config_trace(config);
     lin_memory_settings settings = lin_config_memory(config);
     lin_timing_settings timing_settings = { .model = config->time_model,
-                                            .training = config->training };
+                                            .training = config->training,
+                                            .loop = config->loop };
     lin_training_settings training;
+    lin_time_weigher weigher;
     lin_traced traced;
     lin_memory *memory = NULL;
     lin_timing *timing = NULL;
@@ -91,6 +104,8 @@ linnet_status linnet_timing_new(const linnet_model *model, const linnet_config *
     settings.training = config->training ? &training : NULL;
     if ((status = lin_config_training(config, &training, err)) != LINNET_OK ||
         (status = lin_config_parallel(config, &settings.parallel, err)) != LINNET_OK ||
+        (status = lin_config_balance(config, device, -1, &weigher, &settings.pipeline, err)) !=
+            LINNET_OK ||
         (status = lin_trace(model->source, &trace_settings, &config->allocator, &traced, err)) !=
             LINNET_OK ||
         (status = lin_memory_new(model->source, &traced, &trace_settings, &settings,
@@ -104,6 +119,11 @@ linnet_status linnet_timing_new(const linnet_model *model, const linnet_config *
 out:
     lin_memory_free(memory);
     return status;
+}
+
+const lin_timing *lin_timing_of(const linnet_timing *timing)
+{
+    return timing->timing;
 }
 
 linnet_timing *linnet_timing_ref(linnet_timing *timing)
@@ -181,6 +201,11 @@ double linnet_timing_hardware_utilisation(const linnet_timing *timing)
 int64_t linnet_timing_expected_peak(const linnet_timing *timing)
 {
     return timing->timing->expected_peak;
+}
+
+const char *linnet_timing_verdict(const linnet_timing *timing)
+{
+    return lin_fit_verdict(timing->timing->expected_peak, timing->timing->budget);
 }
 
 /* ---- the costliest ---- */

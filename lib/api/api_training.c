@@ -107,8 +107,7 @@ linnet_status linnet_config_add_trainable(linnet_config *config, const char *pat
 }
 
 /* Only what is wrong whatever the model is refused here. */
-linnet_status linnet_config_set_checkpoint(linnet_config *config, const char *policy,
-                                           linnet_error *err)
+linnet_status lin_config_check_policy(const char *policy, linnet_error *err)
 {
     int64_t stride = 1;
     if (policy[0] == '\0')
@@ -118,7 +117,15 @@ linnet_status linnet_config_set_checkpoint(linnet_config *config, const char *po
         return lin_fail(err, LINNET_ERROR_ARGUMENT,
                         "`%s`: it must be every:K with K at least 1 and at most the layers",
                         policy);
-    const linnet_status status = lin_config_set_text(config, CONFIG_CHECKPOINT, policy, err);
+    return LINNET_OK;
+}
+
+linnet_status linnet_config_set_checkpoint(linnet_config *config, const char *policy,
+                                           linnet_error *err)
+{
+    linnet_status status = lin_config_check_policy(policy, err);
+    if (status == LINNET_OK)
+        status = lin_config_set_text(config, CONFIG_CHECKPOINT, policy, err);
     if (status == LINNET_OK)
         note_option(config, "checkpoint");
     return status;

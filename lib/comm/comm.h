@@ -42,6 +42,17 @@ void lin_parallel_spread_experts(lin_parallel *normal);
  * (`has_replicas`) their product is another number. */
 linnet_status lin_parallel_fill(lin_parallel *normal, int64_t devices, bool has_replicas,
                                 linnet_error *err);
+/*
+ * Of the shards, how many hold parts of the same experts: experts are spread over the processes of
+ * a context first, then over shards, then over replicas, as ranks stand in the default order.
+ *
+ *     experts over 4 of 8 shards     0 1 2 3 0 1 2 3     2 shards each
+ *
+ * 0: no whole number, so that groups of the same experts lie across the shards' groups.
+ */
+int64_t lin_parallel_expert_shards(const lin_parallel *normal);
+/* Whether parts of experts' states can be told from those of the rest. LINNET_ERROR_ARGUMENT. */
+linnet_status lin_parallel_check_expert_shards(const lin_parallel *normal, linnet_error *err);
 /* The divisors of `number`, up to the sixteen smallest: "1, 2, 7 and 14". For messages. */
 void lin_comm_divisors(int64_t number, char *out, uint64_t capacity);
 

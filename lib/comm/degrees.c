@@ -59,22 +59,29 @@ void lin_parallel_spread_experts(lin_parallel *normal)
     normal->replicas = normal->expert / common;
 }
 
-void lin_comm_divisors(int64_t number, char *out, uint64_t capacity)
+enum { MOST_LISTED = 16 };
+
+/* "1, 2, 7 and 14" */
+static void list_numbers(const int64_t *numbers, uint32_t count, char *out, uint64_t capacity)
 {
-    enum { MOST = 16 };
-    int64_t found[MOST];
-    uint32_t count = 0;
-    for (int64_t d = 1; d <= number && count < MOST && d <= 1 << 20; d++)
-        if (number % d == 0)
-            found[count++] = d;
     uint64_t length = 0;
     out[0] = '\0';
     for (uint32_t i = 0; i < count && length + 32 < capacity; i++) {
         const char *between = i == 0 ? "" : i + 1 == count ? " and " : ", ";
         const int written =
-            snprintf(out + length, capacity - length, "%s%lld", between, (long long)found[i]);
+            snprintf(out + length, capacity - length, "%s%lld", between, (long long)numbers[i]);
         length += written > 0 ? (uint64_t)written : 0;
     }
+}
+
+void lin_comm_divisors(int64_t number, char *out, uint64_t capacity)
+{
+    int64_t found[MOST_LISTED];
+    uint32_t count = 0;
+    for (int64_t d = 1; d <= number && count < MOST_LISTED && d <= 1 << 20; d++)
+        if (number % d == 0)
+            found[count++] = d;
+    list_numbers(found, count, out, capacity);
 }
 
 linnet_status lin_parallel_check(const lin_parallel *normal, linnet_error *err)
@@ -103,6 +110,57 @@ linnet_status lin_parallel_check(const lin_parallel *normal, linnet_error *err)
                         "weights of %lld shards cannot be spread over groups of %lld: sizes that "
                         "divide them are %s",
                         (long long)normal->shards, (long long)normal->reshard, divisors);
+    }
+    return LINNET_OK;
+}
+
+int64_t lin_parallel_expert_shards(const lin_parallel *normal)
+{
+    if (normal->context % normal->expert == 0)
+        return normal->shards;
+    if (normal->expert % normal->context != 0)
+        return 0;
+    const int64_t over = normal->expert / normal->context;
+    if (normal->shards % over == 0)
+        return normal->shards / over;
+    return over % normal->shards == 0 ? 1 : 0;
+}
+
+/* Expert degrees that leave whole shards. */
+static void list_expert_degrees(const lin_parallel *normal, char *out, uint64_t capacity)
+{
+    const int64_t spread = normal->context * normal->shards * normal->replicas;
+    lin_parallel one = *normal;
+    int64_t found[MOST_LISTED];
+    uint32_t count = 0;
+    for (int64_t d = 1; d <= spread && count < MOST_LISTED && d <= 1 << 20; d++) {
+        one.expert = d;
+        if (spread % d == 0 && lin_parallel_expert_shards(&one) > 0)
+            found[count++] = d;
+    }
+    list_numbers(found, count, out, capacity);
+}
+
+linnet_status lin_parallel_check_expert_shards(const lin_parallel *normal, linnet_error *err)
+{
+    const int64_t shards = lin_parallel_expert_shards(normal);
+    char degrees[512];
+    if (shards == 0) {
+        list_expert_degrees(normal, degrees, sizeof degrees);
+        return lin_fail(err, LINNET_ERROR_ARGUMENT,
+                        "experts are spread over context, then shards, then replicas: a degree of "
+                        "%lld over a context of %lld, %lld shards and %lld replicas leaves no "
+                        "whole number of shards with the same experts; degrees that do are %s",
+                        (long long)normal->expert, (long long)normal->context,
+                        (long long)normal->shards, (long long)normal->replicas, degrees);
+    }
+    if (normal->reshard > 0 && shards > normal->reshard && shards % normal->reshard != 0) {
+        lin_comm_divisors(shards, degrees, sizeof degrees);
+        return lin_fail(err, LINNET_ERROR_ARGUMENT,
+                        "the same experts are on %lld of %lld shards, so their weights cannot be "
+                        "spread over groups of %lld: sizes that divide them are %s",
+                        (long long)shards, (long long)normal->shards, (long long)normal->reshard,
+                        degrees);
     }
     return LINNET_OK;
 }

@@ -18,12 +18,14 @@ typedef struct shape_builder {
     const lin_graph *graph;
     lin_arena *arena, *scratch;
     step_marks marks;
-    call_slot *slots; /* by expression; NO_SLOT: none yet */
+    const uint32_t *experts; /* by step: flags; NULL: no mixture */
+    call_slot *slots;        /* by expression; NO_SLOT: none yet */
     lin_expr slot_limit;
     LIN_LIST(lin_expr) wanted;
     LIN_LIST(call_shape) shapes;
     LIN_LIST(call_entry) entries;
     LIN_LIST(parameter_slots) parameters;
+    LIN_LIST(uint32_t) parameter_objects;
     uint32_t *table; /* of shapes by hash, index + 1 */
     uint32_t table_size;
     uint32_t *next_member; /* by step: the following member of its joined product, or NOT_JOINED */
@@ -108,18 +110,19 @@ static const native_row native_rows[] = {
     { "torch.distributed.shared",                         ROW_SHARED,     0 },
     { "torch.distributed.all_reduce",                     ROW_ALL_REDUCE, 0 },
     { "torch.distributed.all_gather",                     ROW_ALL_GATHER, 0 },
+    { "torch.distributed.reduce_scatter",                 ROW_REDUCE_SCATTER, 0 },
     { "linnet.linear_cross_entropy",                      ROW_LOSS,       0 },
     { "linnet.split_cross_entropy",                       ROW_LOSS,       0 },
     { "linnet.linear_token_log_probs",                    ROW_LOSS,       CALL_LOG_PROBS },
     { "linnet.split_token_log_probs",                     ROW_LOSS,       CALL_LOG_PROBS },
     { "linnet.logits_cross_entropy",                      ROW_LOSS,       CALL_WHOLE_LOGITS },
-    { "linnet.logits_cross_entropy_f32",                  ROW_LOSS,       CALL_WHOLE_LOGITS },
+    { "linnet.logits_cross_entropy_f32",                  ROW_LOSS,       CALL_WHOLE_LOGITS | CALL_F32_LOGITS },
     { "torch.nn.functional.embedding",                    ROW_EMBEDDING,  0 },
     { "torch.Tensor.index_copy",                          ROW_WRITE,      0 },
     { "torch.Tensor.index_put",                           ROW_WRITE,      CALL_INDEX_PUT },
     { "torch.rms_norm",                                   ROW_NORM,       0 },
     { "torch.nn.functional.layer_norm",                   ROW_NORM,       0 },
-    { "torch.native_layer_norm",                          ROW_NORM,       0 },
+    { "torch.native_layer_norm",                          ROW_NORM,       CALL_WHOLE_NORM },
 };
 /* clang-format on */
 
@@ -135,7 +138,8 @@ static call_row row_of(const shape_builder *b, const lin_step *step, uint32_t *o
 {
     *out_flags = 0;
     for (uint32_t i = 0; i < ARRAY_LEN(native_rows); i++) {
-        if (!lin_cost_is_native(step, native_rows[i].name))
+        if (!lin_cost_is_native(step, native_rows[i].name) ||
+            (native_rows[i].row == ROW_REDUCE_SCATTER && !(b->cost->settings.rules & LIN_RULE_SP)))
             continue;
         *out_flags = native_rows[i].flags;
         return native_rows[i].row;
@@ -220,7 +224,8 @@ static void describe_native(shape_builder *b, const lin_step *step, call_head *h
         head->flags |= ends_with(step->implementation, "(tokens)") ? CALL_TOKENS : 0;
         break;
     case ROW_NORM:
-        head->flags |= step->input_count > 2 ? CALL_BIASED : 0;
+        if (!(head->flags & CALL_WHOLE_NORM))
+            head->flags |= step->input_count > 2 ? CALL_BIASED : 0;
         break;
     default:
         head->flags |= CALL_NATIVE;
@@ -246,6 +251,7 @@ static void describe(shape_builder *b, uint32_t k, call_head *head)
         head->flags |= strcmp(step->kind, "concat") == 0 ? CALL_CONCAT : 0;
     }
     head->flags |= b->marks.differentiable[k] ? 0 : CALL_NO_GRADIENT;
+    head->flags |= b->experts != NULL ? b->experts[k] : 0;
 }
 
 /* ---- shapes ---- */
@@ -385,14 +391,21 @@ static void add_steps(shape_builder *b)
 
 static void add_parameters(shape_builder *b)
 {
+    const lin_cost_settings *settings = &b->cost->settings;
     for (uint32_t i = 0; i < b->graph->objects.count; i++) {
         const lin_object *o = object_at(b, i);
-        if (o->persistent && o->category == LIN_CATEGORY_PARAMETERS && o->owner == i)
-            LIN_PUSH(
-                b->arena, &b->parameters,
-                ((parameter_slots){ slot_of(b, o->bytes), slot_of(b, o->elements),
-                                    !(b->cost->settings.rules & LIN_RULE_S13) ||
-                                        lin_cost_is_trained(&b->cost->settings, b->graph, i) }));
+        if (!o->persistent || o->category != LIN_CATEGORY_PARAMETERS || o->owner != i)
+            continue;
+        const parameter_slots parameter = {
+            .bytes = slot_of(b, o->bytes),
+            .elements = slot_of(b, o->elements),
+            .trained =
+                !(settings->rules & LIN_RULE_S13) || lin_cost_is_trained(settings, b->graph, i),
+            .is_expert =
+                settings->expert > 1 && (settings->rules & LIN_RULE_EP) && o->is_expert_part,
+        };
+        LIN_PUSH(b->arena, &b->parameters, parameter);
+        LIN_PUSH(b->scratch, &b->parameter_objects, i);
     }
 }
 
@@ -438,6 +451,7 @@ static void finish(shape_builder *b)
     cost->scratch = LIN_NEW_ARRAY(b->arena, int64_t, lin_expr_program_scratch(cost->program));
     cost->values = LIN_NEW_ARRAY(b->arena, double, cost->slot_count);
     cost->prices = LIN_NEW_ARRAY(b->arena, call_price, cost->shape_count);
+    lin_sharded_group(cost, b->parameters.items, b->parameter_objects.items, b->scratch);
 }
 
 static linnet_status build(lin_cost *cost, const lin_graph *graph, lin_arena *scratch,
@@ -453,6 +467,7 @@ static linnet_status build(lin_cost *cost, const lin_graph *graph, lin_arena *sc
         .cost = cost, .graph = graph, .arena = &cost->arena, .scratch = scratch
     };
     lin_cost_mark_steps(graph, &cost->settings, scratch, &builder.marks);
+    builder.experts = lin_cost_mark_experts(graph, scratch);
     chain_members(&builder);
     add_steps(&builder);
     add_parameters(&builder);
@@ -475,11 +490,17 @@ linnet_status lin_cost_new(const lin_graph *graph, const lin_cost_settings *sett
     cost->settings = *settings;
     if (cost->settings.processes < 1)
         cost->settings.processes = 1;
+    if (cost->settings.context < 1)
+        cost->settings.context = 1;
+    if (cost->settings.expert < 1)
+        cost->settings.expert = 1;
     cost->graph = graph;
     lin_arena_init(&cost->arena, allocator);
     lin_arena_init(&scratch, allocator);
-    const linnet_status status = build(cost, graph, &scratch, err);
+    linnet_status status = build(cost, graph, &scratch, err);
     lin_arena_free(&scratch);
+    if (status == LINNET_OK && cost->settings.context > 1)
+        status = lin_cost_check_context(graph, err);
     if (status == LINNET_OK)
         *out = cost;
     else

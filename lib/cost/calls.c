@@ -13,17 +13,13 @@
 #include <math.h>
 
 enum {
-    SKINNY_ROWS = 64,      /* rows up to which a product reads its weight and little else */
     ONE_QUERY_KERNELS = 8, /* floor of one-query attention */
     EMBEDDING_KERNELS = 2, /* floor of the embedding's backward */
-    BACKWARD_FACTOR = 2,   /* of a product, a norm, anything elementwise */
+    BACKWARD_FACTOR = 2,   /* of a norm, anything elementwise */
     MAX_INDEXED_OPERATIONS = 64,
     ONE_SHOT_BYTES = 64 << 10 /* sums up to this run in one kernel, in place */
 };
 
-/* The skinny rate was measured on one weight read again and again, which the L2 partly held (M3).
- */
-static const double cold_weights = 0.87;
 /* What a sum through the library costs the host beyond the one-shot kernel (M1). */
 static const double library_sum = 33e-6;
 
@@ -51,7 +47,7 @@ static double read_bytes(const pricing *p, const tensor_slots *t)
 
 moved_bytes lin_cost_bytes(const pricing *p, const call_shape *shape)
 {
-    moved_bytes sum = { 0, 0, 0, 0 };
+    moved_bytes sum = { 0, 0, 0, 0, 0 };
     for (uint32_t i = 0; i < shape->head.read_count; i++) {
         const double elements = at(p, shape->reads[i].elements);
         sum.read += read_bytes(p, &shape->reads[i]);
@@ -62,6 +58,8 @@ moved_bytes lin_cost_bytes(const pricing *p, const call_shape *shape)
         const double elements = at(p, shape->writes[i].elements);
         sum.written += at(p, shape->writes[i].bytes);
         sum.largest_result = fmax(sum.largest_result, elements);
+        if (shape->writes[i].element_size > sum.element_size)
+            sum.element_size = shape->writes[i].element_size;
     }
     return sum;
 }
@@ -77,9 +75,16 @@ double lin_cost_stream(const pricing *p, double bytes, double kernels)
     return floored(p, bytes / p->profile->elementwise, kernels * p->profile->kernel);
 }
 
-double lin_cost_spread(const pricing *p, double bytes)
+/* Bound by the elements whose places are computed one by one, not by their bytes: the rate is of
+ * elements of 2 bytes, and larger ones come as much faster, up to a stream's (R2). */
+double lin_cost_spread(const pricing *p, double bytes, uint32_t element_size)
 {
-    return floored(p, bytes / p->profile->broadcast, p->profile->strided_kernel);
+    enum { MEASURED_SIZE = 2 };
+    const lin_profile *profile = p->profile;
+    double rate = profile->broadcast;
+    if (has_rule(p, LIN_RULE_R2) && element_size > MEASURED_SIZE)
+        rate = fmax(rate, fmin(rate * element_size / MEASURED_SIZE, profile->elementwise));
+    return floored(p, bytes / rate, profile->strided_kernel);
 }
 
 static double over_rate(double operations, double rate)
@@ -103,32 +108,6 @@ static void set_backward(call_price *out, double device, lin_spent spent, double
 
 /* ---- products ---- */
 
-/* One product: operations against bytes. */
-static lin_call price_product(const pricing *p, lin_rate_dtype dtype, double operations, double out,
-                              double in, double rows, double bytes)
-{
-    const lin_profile *profile = p->profile;
-    const bool is_skinny = rows <= SKINNY_ROWS;
-    const double bandwidth = is_skinny
-                                 ? profile->skinny * (has_rule(p, LIN_RULE_M3) ? cold_weights : 1)
-                                 : profile->bandwidth;
-    const double compute = over_rate(operations, lin_rate_product(profile, dtype, out, in));
-    const double memory = bytes / bandwidth;
-    double device = fmax(fmax(compute, memory), profile->kernel);
-    if (is_skinny && has_rule(p, LIN_RULE_M2))
-        device = fmax(compute, memory) + profile->kernel;
-    return (lin_call){ 0, device, compute >= memory ? LIN_SPENT_COMPUTE : LIN_SPENT_MEMORY };
-}
-
-/* One for each operand that carries a gradient (S13). */
-static double products_backward(const pricing *p, uint32_t flags)
-{
-    if (!has_rule(p, LIN_RULE_S13))
-        return BACKWARD_FACTOR;
-    return BACKWARD_FACTOR - ((flags & CALL_FROZEN_INPUT) != 0) -
-           ((flags & CALL_FROZEN_WEIGHT) != 0);
-}
-
 static void price_products(const pricing *p, const call_shape *shape, call_price *out)
 {
     const call_head *head = &shape->head;
@@ -139,13 +118,21 @@ static void price_products(const pricing *p, const call_shape *shape, call_price
     double width = 0;
     for (uint32_t i = 0; i < head->member_count; i++)
         width += at(p, shape->members[i].out);
-    out->forward = price_product(p, (lin_rate_dtype)head->rate, operations, width,
-                                 at(p, head->operands[1].last), rows, bytes.read + bytes.written);
+    const product x = {
+        .dtype = (lin_rate_dtype)head->rate,
+        .is_batched = (head->flags & CALL_BATCHED) != 0,
+        .operations = operations,
+        .bytes = bytes.read + bytes.written,
+        .rows = rows,
+        .out = width,
+        .in = at(p, head->operands[1].last),
+    };
+    out->forward = lin_cost_product(p, &x);
     out->forward.host = host(p, (head->flags & CALL_BATCHED) ? LIN_HOST_BATCHED : LIN_HOST_PRODUCT);
     if (head->member_count > 1)
         out->forward.host += head->member_count * host(p, LIN_HOST_VIEW);
-    set_backward(out, products_backward(p, head->flags) * out->forward.device, out->forward.spent,
-                 host(p, LIN_HOST_PRODUCT_BACKWARD));
+    const double back = lin_cost_product_gradients(p, &x, head->flags, out->forward.device);
+    set_backward(out, back, out->forward.spent, host(p, LIN_HOST_PRODUCT_BACKWARD));
     out->model_operations = operations;
 }
 
@@ -155,7 +142,8 @@ static void price_one_query(const pricing *p, const call_shape *shape, call_pric
 {
     const call_head *head = &shape->head;
     const double cache = at(p, head->operands[1].bytes) + at(p, head->operands[2].bytes);
-    const double seconds = cache / p->profile->decode;
+    const double measured = has_rule(p, LIN_RULE_R3) ? lin_measured_decode(p->profile, cache) : 0;
+    const double seconds = cache / (measured > 0 ? measured : p->profile->decode);
     out->forward.device = fmax(seconds, ONE_QUERY_KERNELS * p->profile->kernel);
     out->forward.spent = LIN_SPENT_MEMORY;
     out->forward.host = 4 * host(p, LIN_HOST_VIEW) + 2 * host(p, LIN_HOST_BATCHED) +
@@ -165,19 +153,36 @@ static void price_one_query(const pricing *p, const call_shape *shape, call_pric
     out->model_operations = arithmetic_of(p, shape);
 }
 
+/* At this length and with these heads, where that was measured (R3). */
+static double attention_rate(const pricing *p, const call_head *head, lin_attention_kind kind)
+{
+    const operand_slots *query = &head->operands[0];
+    const lin_rate_dtype dtype = (lin_rate_dtype)head->rate;
+    const double width = at(p, query->last), rows = width * at(p, query->before_last);
+    const double heads = rows > 0 ? at(p, query->elements) / rows : 0;
+    const double measured =
+        has_rule(p, LIN_RULE_R3)
+            ? lin_measured_attention(p->profile, dtype, kind, width,
+                                     at(p, head->operands[1].before_last), heads)
+            : 0;
+    const double factor =
+        has_rule(p, LIN_RULE_C4)
+            ? lin_cost_length_factor(at(p, head->operands[1].before_last), dtype == LIN_RATE_F32)
+            : 1;
+    return measured > 0 ? measured : factor * lin_rate_attention(p->profile, dtype, kind, width);
+}
+
 static void price_fused(const pricing *p, const call_shape *shape, bool is_causal, call_price *out)
 {
     const call_head *head = &shape->head;
-    const lin_rate_dtype dtype = (lin_rate_dtype)head->rate;
     const bool is_masked = (head->flags & CALL_HAS_MASK) && !is_causal;
     const lin_attention_kind kind = is_masked ? LIN_ATTENTION_MASKED : LIN_ATTENTION_CAUSAL;
     const lin_attention_kind back_kind =
         is_masked ? LIN_ATTENTION_MASKED_BACKWARD : LIN_ATTENTION_CAUSAL_BACKWARD;
     const moved_bytes bytes = lin_cost_bytes(p, shape);
-    const double width = at(p, head->operands[0].last);
     const double work = arithmetic_of(p, shape) / (is_causal ? 2 : 1);
-    const double compute = over_rate(work, lin_rate_attention(p->profile, dtype, kind, width));
-    const double back = over_rate(work, lin_rate_attention(p->profile, dtype, back_kind, width));
+    const double compute = over_rate(work, attention_rate(p, head, kind));
+    const double back = over_rate(work, attention_rate(p, head, back_kind));
     const double memory = (bytes.read + bytes.written) / p->profile->bandwidth;
     out->forward.device = fmax(fmax(compute, memory), p->profile->kernel);
     out->forward.spent = compute >= memory ? LIN_SPENT_COMPUTE : LIN_SPENT_MEMORY;
@@ -207,17 +212,17 @@ static void price_attention(const pricing *p, const call_shape *shape, call_pric
 
 /* ---- collectives: one process makes no call ---- */
 
-static double moved_share(const pricing *p)
+static double exchange(const pricing *p, lin_collective kind, double bytes)
 {
-    const double n = (double)p->settings->processes;
-    return (n - 1) / n;
+    return lin_link_seconds(p->profile, p->settings->rules, &p->links->of[LIN_GROUP_TENSOR], kind,
+                            bytes);
 }
 
 static void price_shared(const pricing *p, const call_shape *shape, call_price *out)
 {
     const double bytes = at(p, shape->head.operands[0].bytes);
-    set_backward(out, p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link,
-                 LIN_SPENT_COMMUNICATION, p->profile->dispatch + host(p, LIN_HOST_BACKWARD));
+    set_backward(out, exchange(p, LIN_COLLECTIVE_ALL_REDUCE, bytes), LIN_SPENT_COMMUNICATION,
+                 p->profile->dispatch + host(p, LIN_HOST_BACKWARD));
 }
 
 static void price_all_reduce(const pricing *p, const call_shape *shape, call_price *out)
@@ -225,7 +230,7 @@ static void price_all_reduce(const pricing *p, const call_shape *shape, call_pri
     const double bytes = lin_cost_bytes(p, shape).written;
     const bool is_large = bytes > ONE_SHOT_BYTES;
     out->forward.spent = LIN_SPENT_COMMUNICATION;
-    out->forward.device = p->profile->latency + 2 * moved_share(p) * bytes / p->profile->link;
+    out->forward.device = exchange(p, LIN_COLLECTIVE_ALL_REDUCE, bytes);
     out->forward.host = fmax(p->profile->reduce - host(p, LIN_HOST_ELEMENTWISE), 0);
     if (is_large && has_rule(p, LIN_RULE_S11))
         out->forward.device += 2 * bytes / p->profile->elementwise;
@@ -237,11 +242,23 @@ static void price_all_reduce(const pricing *p, const call_shape *shape, call_pri
                  out->forward.host + host(p, LIN_HOST_BACKWARD));
 }
 
+/* Of one run of positions a sequence's exchanges are the identity (SP). */
+static bool price_as_identity(const pricing *p, const call_shape *shape, call_price *out)
+{
+    if (!has_rule(p, LIN_RULE_SP) || lin_cost_bytes(p, shape).written > 0)
+        return false;
+    out->forward.host = host(p, LIN_HOST_VIEW);
+    set_backward(out, 0, LIN_SPENT_MEMORY, host(p, LIN_HOST_BACKWARD));
+    return true;
+}
+
 static void price_all_gather(const pricing *p, const call_shape *shape, call_price *out)
 {
     const double bytes = lin_cost_bytes(p, shape).written;
+    if (price_as_identity(p, shape, out))
+        return;
     out->forward.spent = LIN_SPENT_COMMUNICATION;
-    out->forward.device = p->profile->latency + moved_share(p) * bytes / p->profile->link;
+    out->forward.device = exchange(p, LIN_COLLECTIVE_ALL_GATHER, bytes);
     out->forward.host = p->profile->dispatch;
     if (has_rule(p, LIN_RULE_S11)) {
         out->forward.device += 2 * bytes / p->profile->elementwise;
@@ -249,6 +266,20 @@ static void price_all_gather(const pricing *p, const call_shape *shape, call_pri
     }
     set_backward(out, out->forward.device, LIN_SPENT_COMMUNICATION,
                  out->forward.host + host(p, LIN_HOST_BACKWARD));
+}
+
+/* Going back it gathers what it scattered (SP). */
+static void price_reduce_scatter(const pricing *p, const call_shape *shape, call_price *out)
+{
+    const operand_slots *whole = &shape->head.operands[0];
+    const double bytes = at(p, whole->elements) * whole->element_size;
+    if (price_as_identity(p, shape, out))
+        return;
+    out->forward =
+        (lin_call){ p->profile->dispatch, exchange(p, LIN_COLLECTIVE_REDUCE_SCATTER, bytes),
+                    LIN_SPENT_COMMUNICATION };
+    set_backward(out, exchange(p, LIN_COLLECTIVE_ALL_GATHER, bytes), LIN_SPENT_COMMUNICATION,
+                 p->profile->dispatch + host(p, LIN_HOST_BACKWARD));
 }
 
 /* ---- rows in memory ---- */
@@ -283,15 +314,18 @@ static void price_write(const pricing *p, const call_shape *shape, call_price *o
 
 static void price_norm(const pricing *p, const call_shape *shape, call_price *out)
 {
-    const double written = lin_cost_bytes(p, shape).written;
-    /* A bias is a kernel of its own (S3). */
-    const int extra = (shape->head.flags & CALL_BIASED) && has_rule(p, LIN_RULE_S3) ? 1 : 0;
+    const moved_bytes bytes = lin_cost_bytes(p, shape);
+    const double written = bytes.written;
+    /* Beside the norm, kernels for its weight and its bias (S3). */
+    int others = 1;
+    if (has_rule(p, LIN_RULE_S3))
+        others = shape->head.flags & CALL_WHOLE_NORM ? 0 : shape->head.flags & CALL_BIASED ? 2 : 1;
     out->forward.device =
-        lin_cost_stream(p, 2 * written, 1) + (1 + extra) * lin_cost_spread(p, 2 * written);
-    out->forward.host =
-        host(p, LIN_HOST_NORMALIZATION) + (1 + extra) * host(p, LIN_HOST_ELEMENTWISE);
+        lin_cost_stream(p, 2 * written, 1) +
+        (others > 0 ? others * lin_cost_spread(p, 2 * written, bytes.element_size) : 0);
+    out->forward.host = host(p, LIN_HOST_NORMALIZATION) + others * host(p, LIN_HOST_ELEMENTWISE);
     set_backward(out, BACKWARD_FACTOR * out->forward.device, LIN_SPENT_MEMORY,
-                 (2 + extra) * host(p, LIN_HOST_BACKWARD));
+                 (1 + others) * host(p, LIN_HOST_BACKWARD));
 }
 
 /* ---- anything else that writes ---- */
@@ -330,11 +364,18 @@ static bool price_as_product(const pricing *p, const call_shape *shape, call_pri
     const double width = at(p, result->last), operations = arithmetic_of(p, shape);
     const double bytes = full_bytes(p, &head->operands[0]) + full_bytes(p, &head->operands[1]) +
                          full_bytes(p, result);
-    out->forward = price_product(p, (lin_rate_dtype)head->rate, operations, width, summed,
-                                 width > 0 ? at(p, result->elements) / width : 0, bytes);
+    const product x = {
+        .dtype = (lin_rate_dtype)head->rate,
+        .operations = operations,
+        .bytes = bytes,
+        .rows = width > 0 ? at(p, result->elements) / width : 0,
+        .out = width,
+        .in = summed,
+    };
+    out->forward = lin_cost_product(p, &x);
     out->forward.host = host(p, LIN_HOST_PRODUCT);
-    set_backward(out, BACKWARD_FACTOR * out->forward.device, out->forward.spent,
-                 host(p, LIN_HOST_PRODUCT_BACKWARD));
+    const double back = lin_cost_product_gradients(p, &x, 0, out->forward.device);
+    set_backward(out, back, out->forward.spent, host(p, LIN_HOST_PRODUCT_BACKWARD));
     out->model_operations = operations;
     return true;
 }
@@ -362,7 +403,8 @@ static double written_device(const pricing *p, const call_shape *shape, const mo
         (shape->head.flags & CALL_STRIDED) ||
         (bytes->smallest_input > 0 && bytes->smallest_input < bytes->largest_result);
     const double moved = bytes->read + bytes->written;
-    const double first = is_spread ? lin_cost_spread(p, moved) : lin_cost_stream(p, moved, 1);
+    const double first =
+        is_spread ? lin_cost_spread(p, moved, bytes->element_size) : lin_cost_stream(p, moved, 1);
     return calls > 1 ? first + (calls - 1) * lin_cost_stream(p, 2 * bytes->written, 1) : first;
 }
 
@@ -409,6 +451,7 @@ static const price_fn price_rows[] = {
     [ROW_PRODUCT] = price_products,     [ROW_ATTENTION] = price_attention,
     [ROW_SHARED] = price_shared,        [ROW_ALL_REDUCE] = price_all_reduce,
     [ROW_ALL_GATHER] = price_all_gather, [ROW_LOSS] = lin_cost_price_loss,
+    [ROW_REDUCE_SCATTER] = price_reduce_scatter,
     [ROW_EMBEDDING] = price_embedding,  [ROW_WRITE] = price_write,
     [ROW_NORM] = price_norm,            [ROW_ELEMENTWISE] = price_written,
     [ROW_VIEW] = price_view,
@@ -420,6 +463,7 @@ void lin_cost_price_shape(const pricing *p, const call_shape *shape, call_price 
 {
     *out = (call_price){ .forward.spent = LIN_SPENT_MEMORY };
     price_rows[shape->head.row](p, shape, out);
+    lin_cost_add_exchange(p, shape, out);
     if (has_rule(p, LIN_RULE_S7) && (shape->head.flags & CALL_NO_GRADIENT))
         out->has_backward = false;
 }

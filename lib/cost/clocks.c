@@ -13,6 +13,7 @@
 #include "cost/calls.h"
 
 #include <math.h>
+#include <string.h>
 
 void lin_clocks_run(lin_clocks *clocks, const lin_call *call)
 {
@@ -63,11 +64,18 @@ linnet_status lin_cost_price(lin_cost *cost, const lin_profile *profile, const i
     const linnet_status status = evaluate(cost, symbols, err);
     if (status != LINNET_OK)
         return status;
-    const pricing p = { profile, cost->values, &cost->settings };
+    lin_links links;
+    const lin_parallel degrees = { .tensor = cost->settings.processes,
+                                   .context = cost->settings.context,
+                                   .expert = cost->settings.expert };
+    const lin_parallel normal = lin_parallel_normal(&degrees);
+    lin_links_of(profile, &normal, cost->settings.rules, &links);
+    const pricing p = { profile, cost->values, &cost->settings, &links };
     for (uint32_t i = 0; i < cost->shape_count; i++)
         lin_cost_price_shape(&p, &cost->shapes[i], &cost->prices[i]);
 
     sum_parameters(cost);
+    lin_sharded_price(cost);
     cost->result_bytes = 0;
     for (uint32_t i = 0; i < cost->result_count; i++)
         cost->result_bytes +=
@@ -82,95 +90,122 @@ double lin_cost_tokens(const lin_cost *cost)
 
 /* ---- a part ---- */
 
-typedef struct part_run {
-    const lin_cost *cost;
-    const lin_profile *profile;
-    const lin_part_settings *settings;
-    lin_clocks clocks;
-    double host_scale;
-} part_run;
-
-/* Queued sums and gathers cost less latency than lone ones (C3). */
-static const double queued_latency = 6e-6;
 /* Two processes that ask for one host's time (C2). */
 static const double shared_host = 1.1;
 
-static void run(part_run *r, lin_call call)
+static void run_scaled(part_run *r, lin_call call, double scale)
 {
-    call.host *= r->host_scale;
+    call.host *= scale;
     lin_clocks_run(&r->clocks, &call);
 }
 
-static double shard_latency(const part_run *r)
+void lin_cost_run(part_run *r, lin_call call)
 {
-    return r->cost->settings.rules & LIN_RULE_C3 ? queued_latency : r->profile->latency;
+    run_scaled(r, call, call.spent == LIN_SPENT_COMMUNICATION ? r->library_scale : r->host_scale);
 }
 
-static double shard_share(const part_run *r)
+/*
+ * What a framework's loop makes of the host's times, which are those of generated code, and when
+ * its host waits. Megatron's modules are Python around every call; its autograd and its collectives
+ * are the library's, on a slower host. It fetches a batch and makes masks before each pass. All
+ * three are of groups of runs (GPTs of 12 to 24 layers on A100 servers, 1 and 2 sequences at a
+ * time, whose steps hardly grow with their work).
+ */
+typedef struct loop_row {
+    const char *name;
+    double modules, library; /* times the profile's */
+    double batch;            /* seconds of the host before a forward pass */
+    bool waits;              /* for the device, after each pass */
+} loop_row;
+
+static const loop_row loops[] = {
+    [LIN_LOOP_FREE] = { "free", 1, 1, 0, false },
+    [LIN_LOOP_MEGATRON] = { "megatron", 7, 3, 2e-3, true },
+};
+
+_Static_assert(ARRAY_LEN(loops) == LIN_LOOP_COUNT, "every loop has a row");
+
+const char *lin_loop_name(lin_loop loop)
 {
-    const double shards = (double)r->settings->shards;
-    return shards > 1 ? (shards - 1) / shards : 0;
+    return loops[loop].name;
 }
 
-static bool is_sharded(const part_run *r)
+bool lin_loop_find(const char *name, lin_loop *out)
 {
-    return r->cost->settings.training && r->settings->shards > 1;
+    for (uint32_t i = 0; i < ARRAY_LEN(loops); i++) {
+        if (strcmp(loops[i].name, name) != 0)
+            continue;
+        *out = (lin_loop)i;
+        return true;
+    }
+    return false;
 }
 
-/* Parameters gathered twice in their dtype and gradients summed once in f32 (tracing.md 15.7);
- * shards of the optimizer's states alone gather what it updated, once. */
-static void run_whole_sharding(part_run *r)
+static void run_share(part_run *r, lin_call call, double share)
 {
-    const lin_cost *cost = r->cost;
-    if (!is_sharded(r) || cost->settings.is_stage)
+    call.host *= share;
+    call.device *= share;
+    lin_cost_run(r, call);
+}
+
+static bool is_empty(const lin_call *call)
+{
+    return call->host <= 0 && call->device <= 0;
+}
+
+void lin_cost_run_entry(part_run *r, uint32_t entry, double share)
+{
+    const call_price *price = &r->cost->prices[r->cost->entries[entry].shape];
+    run_share(r, price->forward, share);
+    if (!is_empty(&price->sent))
+        run_share(r, price->sent, share);
+}
+
+void lin_cost_run_entry_back(part_run *r, uint32_t entry)
+{
+    const call_price *price = &r->cost->prices[r->cost->entries[entry].shape];
+    if (!price->has_backward)
         return;
-    const double gathers = r->settings->keeps_parameters ? 1 : 2;
-    const double bytes = gathers * cost->parameter_bytes + 4 * cost->trained_elements;
-    const double device =
-        shard_share(r) * bytes / r->profile->link +
-        (gathers * cost->parameter_count + cost->trained_count) * shard_latency(r);
-    run(r, (lin_call){ 0, device, LIN_SPENT_COMMUNICATION });
+    run_scaled(r, price->backward, r->library_scale);
+    if (!is_empty(&price->sent_back))
+        run_scaled(r, price->sent_back, r->library_scale);
 }
 
-static void run_stage_sums(part_run *r)
+/* Every tensor-parallel process has the same values. Across nodes each sends its part of them
+ * through its own port and they are gathered inside (N1; Narayanan et al., 2021, section 4.1). */
+static double transfer_seconds(const part_run *r, double bytes)
 {
-    const lin_cost *cost = r->cost;
-    if (!is_sharded(r) || !cost->settings.is_stage)
-        return;
-    const double device = shard_share(r) * 4 * cost->trained_elements / r->profile->link +
-                          cost->trained_count * shard_latency(r);
-    run(r,
-        (lin_call){ cost->trained_count * r->profile->dispatch, device, LIN_SPENT_COMMUNICATION });
+    const lin_link *link = &r->links.of[LIN_GROUP_PIPELINE];
+    const lin_link *tensor = &r->links.of[LIN_GROUP_TENSOR];
+    const double whole = link->latency + bytes / link->hop;
+    if (link->nodes <= 1 || tensor->ranks <= 1)
+        return whole;
+    const double gather = lin_link_seconds(r->profile, r->cost->settings.rules, tensor,
+                                           LIN_COLLECTIVE_ALL_GATHER, bytes);
+    return fmin(whole, link->latency + bytes / (double)tensor->ranks / link->hop + gather);
 }
 
 static void run_transfer(part_run *r)
 {
     if (r->settings->received_bytes <= 0)
         return;
-    run(r, (lin_call){ r->profile->dispatch,
-                       r->profile->latency + r->settings->received_bytes / r->profile->link,
-                       LIN_SPENT_COMMUNICATION });
+    lin_cost_run(r,
+                 (lin_call){ r->profile->dispatch, transfer_seconds(r, r->settings->received_bytes),
+                             LIN_SPENT_COMMUNICATION });
 }
 
 static void run_forward(part_run *r, double share)
 {
-    const lin_cost *cost = r->cost;
-    for (uint32_t i = 0; i < cost->entry_count; i++) {
-        lin_call call = cost->prices[cost->entries[i].shape].forward;
-        call.host *= share;
-        call.device *= share;
-        run(r, call);
-    }
+    for (uint32_t i = 0; i < r->cost->entry_count; i++)
+        lin_cost_run_entry(r, i, share);
 }
 
 static void run_backward(part_run *r)
 {
-    const lin_cost *cost = r->cost;
-    for (uint32_t i = cost->entry_count; i-- > 0;) {
-        const call_price *price = &cost->prices[cost->entries[i].shape];
-        if (price->has_backward)
-            run(r, price->backward);
-    }
+    if (r->settings->recompute > 0)
+        run_forward(r, r->settings->recompute);
+    for (uint32_t i = r->cost->entry_count; i-- > 0;)
+        lin_cost_run_entry_back(r, i);
 }
 
 static void count_calls(const lin_cost *cost, lin_part *out)
@@ -187,44 +222,103 @@ static void count_calls(const lin_cost *cost, lin_part *out)
     }
 }
 
+static void add_gradients(const lin_cost *cost, lin_part *out)
+{
+    out->gradient_bytes = cost->trained_bytes;
+    out->gradient_elements = cost->trained_elements;
+    for (uint32_t i = 0; i < cost->parameter_count; i++) {
+        const parameter_slots *parameter = &cost->parameters[i];
+        if (!parameter->trained || !parameter->is_expert)
+            continue;
+        out->expert_gradient_bytes += cost->values[parameter->bytes];
+        out->expert_gradient_elements += cost->values[parameter->elements];
+    }
+}
+
+/* Weights and gradients read, weights written, states read and written; with master weights these
+ * and the states in the masters' dtype, and the weights written beside (R4). */
+static double optimizer_bytes(const part_run *r)
+{
+    const lin_cost *cost = r->cost;
+    const lin_part_settings *settings = r->settings;
+    const double copies = 2 * settings->optimizer_states;
+    if (!(cost->settings.rules & LIN_RULE_R4) || settings->master_size <= 0)
+        return (3 + copies) * cost->trained_bytes;
+    const double gradients = settings->gradient_size > 0
+                                 ? settings->gradient_size * cost->trained_elements
+                                 : cost->trained_bytes;
+    return gradients + (2 + copies) * settings->master_size * cost->trained_elements +
+           cost->trained_bytes;
+}
+
 static void add_once(const part_run *r, lin_part *out)
 {
     const lin_cost *cost = r->cost;
     out->parameters = cost->parameter_count;
     out->parameter_bytes = cost->parameter_bytes;
     out->parameter_elements = cost->parameter_elements;
-    out->gradient_bytes = cost->trained_bytes;
     out->joining = 2 * cost->result_bytes / r->profile->elementwise;
+    add_gradients(cost, out);
     if (!cost->settings.training)
         return;
-    out->optimizer =
-        (3 + 2 * r->settings->optimizer_states) * cost->trained_bytes / r->profile->bandwidth;
+    out->optimizer = optimizer_bytes(r) / r->profile->bandwidth;
     out->accumulating = fmax(3 * cost->trained_bytes / r->profile->elementwise,
                              cost->trained_count * r->profile->host[LIN_HOST_ELEMENTWISE]);
-    if (is_sharded(r) && cost->settings.is_stage)
-        out->gather = shard_share(r) * cost->parameter_bytes / r->profile->link +
-                      cost->parameter_count * shard_latency(r);
+    out->gather = lin_sharded_once(r, out->forward, out->seconds - out->forward);
+}
+
+static void run_calls(part_run *r, double *out_forward)
+{
+    const bool overlaps = lin_sharded_overlaps(r);
+    const loop_row *loop = &loops[r->settings->loop];
+    r->library_scale = r->host_scale * loop->library;
+    r->host_scale *= loop->modules;
+    r->clocks.host += loop->batch;
+    lin_sharded_before(r);
+    run_transfer(r);
+    if (overlaps)
+        lin_sharded_forward(r);
+    else
+        run_forward(r, 1);
+    *out_forward = r->clocks.device;
+    if (!r->cost->settings.training)
+        return;
+    if (loop->waits)
+        r->clocks.host = fmax(r->clocks.host, r->clocks.device);
+    if (overlaps)
+        lin_sharded_backward(r);
+    else
+        run_backward(r);
+    lin_sharded_after(r);
+    run_transfer(r);
+}
+
+/* Every group on the profile's link, of as many ranks as there are shards. */
+static lin_links links_of(const lin_profile *profile, const lin_part_settings *settings)
+{
+    const lin_parallel degrees = { .shards = settings->shards };
+    const lin_parallel normal = lin_parallel_normal(&degrees);
+    lin_links links;
+    if (settings->links != NULL)
+        return *settings->links;
+    lin_links_of(profile, &normal, 0, &links);
+    return links;
 }
 
 void lin_cost_part(const lin_cost *cost, const lin_profile *profile,
                    const lin_part_settings *settings, lin_part *out)
 {
-    part_run r = { .cost = cost, .profile = profile, .settings = settings, .host_scale = 1 };
+    part_run r = { .cost = cost,
+                   .profile = profile,
+                   .settings = settings,
+                   .links = links_of(profile, settings),
+                   .host_scale = 1 };
+    double forward;
     if (cost->settings.is_compiled)
         r.host_scale = 0;
     else if (cost->settings.processes > 1 && (cost->settings.rules & LIN_RULE_C2))
         r.host_scale = shared_host;
-    run_whole_sharding(&r);
-    run_transfer(&r);
-    run_forward(&r, 1);
-    const double forward = r.clocks.device;
-    if (cost->settings.training) {
-        if (settings->recompute > 0)
-            run_forward(&r, settings->recompute);
-        run_backward(&r);
-        run_stage_sums(&r);
-        run_transfer(&r);
-    }
+    run_calls(&r, &forward);
 
     *out = (lin_part){ .seconds = r.clocks.device, .forward = forward, .host = r.clocks.host };
     double busy = 0;
@@ -242,6 +336,7 @@ static const char *const kind_names[ROW_COUNT] = {
     [ROW_PRODUCT] = "products",        [ROW_ATTENTION] = "attention",
     [ROW_SHARED] = "gradient sums",    [ROW_ALL_REDUCE] = "sums",
     [ROW_ALL_GATHER] = "gathers",      [ROW_LOSS] = "loss",
+    [ROW_REDUCE_SCATTER] = "scatters",
     [ROW_EMBEDDING] = "embedding",     [ROW_WRITE] = "cache writes",
     [ROW_NORM] = "norms",              [ROW_ELEMENTWISE] = "elementwise, joins, casts",
     [ROW_VIEW] = "views",
@@ -269,10 +364,12 @@ lin_kind_time lin_cost_kind_time(const lin_cost *cost, uint32_t kind)
             continue;
         sum.forward_calls += kind != ROW_SHARED;
         add_call(&sum.forward, &price->forward);
+        add_call(&sum.forward, &price->sent);
         if (!cost->settings.training || !price->has_backward)
             continue;
         sum.backward_calls++;
         add_call(&sum.backward, &price->backward);
+        add_call(&sum.backward, &price->sent_back);
     }
     return sum;
 }
@@ -289,7 +386,10 @@ lin_cost_entry lin_cost_entry_at(const lin_cost *cost, uint32_t index)
     lin_cost_entry entry = { .step = cost->entries[index].step,
                              .members = cost->shapes[shape].head.member_count,
                              .forward = price->forward };
-    if (cost->settings.training && price->has_backward)
+    add_call(&entry.forward, &price->sent);
+    if (cost->settings.training && price->has_backward) {
         entry.backward = price->backward;
+        add_call(&entry.backward, &price->sent_back);
+    }
     return entry;
 }

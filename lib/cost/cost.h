@@ -10,11 +10,16 @@
  *
  *     profile.c, profile_read.c,  device profiles: by name, by file, their keys, what stands in for
  *     profile_scale.c             an absent one, one device's rates from another's
- *     rates.c                     rates of products and attention, read off a profile's grids
+ *     profile_grids.c             what was measured on the device, in grids
+ *     rates.c, grid.c             rates of products and attention, read off a profile's grids
+ *     links.c                     what a group of ranks can send, inside a node and across nodes
  *     hoist.c, call_shapes.c      which steps make a call at all, and what each call works on
  *     calls.c, loss_cost.c        what a call costs: one row a kind of step
+ *     exchanges.c                 what attention and experts send beside it
  *     time_rules.c                the switches that tell the models apart
  *     clocks.c                    host and device clocks through one part
+ *     sharded.c                   a training step over shards: gathers and sums beside the clocks
+ *     unit_seconds.c              seconds of each unit of the graph
  *     step_time.c, replay.c       parts, optimizer, pipelines and replicas put together
  *     timing.c, costliest.c       the answer for one configuration
  */
@@ -78,11 +83,64 @@ typedef struct lin_attention_rate {
     double rate;
 } lin_attention_rate;
 
+/* Something measured at every corner of up to three axes (grid.c). */
+enum { LIN_GRID_AXES = 3 };
+
+typedef struct lin_grid {
+    const char *source;
+    uint32_t axes; /* 0: not measured */
+    uint32_t counts[LIN_GRID_AXES];
+    const double *points[LIN_GRID_AXES]; /* ascending, */
+    const double *logs[LIN_GRID_AXES];   /* and their logarithms */
+    const double *values, *value_logs;   /* the last axis fastest */
+} lin_grid;
+
+/* Fused attention by the length of its keys and the heads of all sequences. */
+typedef struct lin_attention_grid {
+    lin_attention_kind kind;
+    bool is_f32;
+    int64_t width;
+    lin_grid grid;
+} lin_attention_grid;
+
+/* By processes and bytes: of the whole result (of a scatter the whole operand). */
+#define LIN_COLLECTIVES(X)              \
+    X(ALL_REDUCE, "all_reduce")         \
+    X(ALL_GATHER, "all_gather")         \
+    X(REDUCE_SCATTER, "reduce_scatter") \
+    X(ALL_TO_ALL, "all_to_all")
+
+typedef enum lin_collective {
+#define X(id, spelling) LIN_COLLECTIVE_##id,
+    LIN_COLLECTIVES(X)
+#undef X
+        LIN_COLLECTIVE_COUNT
+} lin_collective;
+
+/* What was measured call by call, beside the rates that stand for every size. */
+typedef struct lin_measured {
+    double flops[LIN_RATE_COUNT]; /* that products of whole runs reached at most; 0: not known */
+    const char *flops_source;     /* NULL: none */
+    lin_grid products[LIN_RATE_COUNT]; /* by rows, out, in */
+    const lin_attention_grid *attention;
+    uint32_t attention_count;
+    lin_grid decode;                            /* by bytes of the caches that one query reads */
+    lin_grid collectives[LIN_COLLECTIVE_COUNT]; /* seconds */
+} lin_measured;
+
 /* What the vendor's data sheet says, dense; 0: nothing. */
 typedef struct lin_sheet {
     double bf16, f16, tf32, f32, fp8, fp4; /* operations per second */
     double bandwidth, link;                /* bytes per second; the link in one direction */
 } lin_sheet;
+
+/* The devices that `link` connects, and what leads out of them. */
+typedef struct lin_node {
+    int64_t devices;    /* 0: nothing is known, and every device is on `link` */
+    double network;     /* bytes per second and device, in one direction */
+    double latency;     /* seconds of a small collective of two nodes */
+    const char *source; /* where that is from; NULL: not said */
+} lin_node;
 
 /* Immutable; owns everything in its arena. */
 typedef struct lin_profile {
@@ -101,6 +159,8 @@ typedef struct lin_profile {
     const lin_attention_rate *attention;
     uint32_t attention_count;
     lin_sheet sheet;
+    lin_node node;
+    lin_measured measured; /* the file's own: never scaled */
 } lin_profile;
 
 uint32_t lin_profile_count(void);             /* of built-in ones */
@@ -125,6 +185,24 @@ double lin_rate_peak(const lin_profile *profile, lin_rate_dtype dtype);
 double lin_rate_product(const lin_profile *profile, lin_rate_dtype dtype, double out, double in);
 double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype, lin_attention_kind kind,
                           double width);
+
+/* A rate below a grid's first point goes with the size and stays beyond the last; seconds stay
+ * below the first and go with the size beyond the last. */
+double lin_grid_rate(const lin_grid *grid, const double *at);
+double lin_grid_seconds(const lin_grid *grid, const double *at);
+bool lin_measured_any(const lin_measured *measured);
+
+/* From the measured grids; 0: there is none for it. */
+double lin_measured_product(const lin_profile *profile, lin_rate_dtype dtype, double rows,
+                            double out, double in);
+double lin_measured_attention(const lin_profile *profile, lin_rate_dtype dtype,
+                              lin_attention_kind kind, double width, double length, double heads);
+double lin_measured_decode(const lin_profile *profile, double bytes);
+double lin_measured_collective(const lin_profile *profile, lin_collective kind, double processes,
+                               double bytes);
+/* Seconds: as measured where `rules` have R3 and it was, else latency and the link. */
+double lin_collective_seconds(const lin_profile *profile, uint32_t rules, lin_collective kind,
+                              double processes, double bytes);
 
 /* ---- models of time ---- */
 
@@ -153,7 +231,17 @@ double lin_rate_attention(const lin_profile *profile, lin_rate_dtype dtype, lin_
     X(C1)                 \
     X(C2)                 \
     X(C3)                 \
-    X(C4)
+    X(C4)                 \
+    X(N1)                 \
+    X(CP)                 \
+    X(EP)                 \
+    X(SP)                 \
+    X(Z)                  \
+    X(DP)                 \
+    X(R1)                 \
+    X(R2)                 \
+    X(R3)                 \
+    X(R4)
 
 enum {
 #define X(id) LIN_RULE_BIT_##id,
@@ -167,6 +255,8 @@ enum {
 #undef X
 };
 
+_Static_assert(LIN_RULE_COUNT <= 31, "rules are bits of 32, and a constant is an int");
+
 typedef enum lin_time_model { LIN_TIME_LINNET, LIN_TIME_REFERENCE } lin_time_model;
 
 typedef struct lin_time_rule {
@@ -179,6 +269,35 @@ const lin_time_rule *lin_time_rule_at(uint32_t index); /* NULL: out of range */
 bool lin_time_model_find(const char *name, lin_time_model *out);
 const char *lin_time_model_name(lin_time_model model);
 uint32_t lin_time_model_rules(lin_time_model model); /* LIN_RULE_ bits */
+
+/* ---- links between the ranks of a group (links.c) ---- */
+
+/* What the first group of a kind can do; all groups of a kind work at once. */
+typedef struct lin_link {
+    int64_t ranks, nodes;
+    double ring;     /* bytes per second that a ring through all of them moves: its bus bandwidth */
+    double hop;      /* from one rank to the next */
+    double exchange; /* that a rank sends in an all-to-all */
+    double latency;  /* seconds of a small collective */
+} lin_link;
+
+typedef struct lin_links {
+    lin_link of[LIN_GROUP_KIND_COUNT];
+    lin_link alike; /* processes that hold the same part of a gradient: context and replicas; */
+    lin_link experts_alike; /* of an expert's: what experts leave of these */
+    lin_link reshard;       /* the group that a weight is spread over between its passes */
+} lin_links;
+
+/* Ranks stand in the default order of layouts. Without rule N1 or a node in the profile every group
+ * is on the profile's link. */
+void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint32_t rules,
+                  lin_links *out);
+/* What is taken for granted of the network, in `arena`; NULL: nothing. */
+const char *lin_links_assumption(const lin_profile *profile, const lin_parallel *normal,
+                                 uint32_t rules, lin_arena *arena);
+/* Seconds of a collective in a group; `bytes` as lin_collective says. */
+double lin_link_seconds(const lin_profile *profile, uint32_t rules, const lin_link *link,
+                        lin_collective kind, double bytes);
 
 /* ---- a part: one device's work, whole or for one micro-batch ---- */
 
@@ -203,9 +322,12 @@ void lin_clocks_run(lin_clocks *clocks, const lin_call *call);
 
 typedef struct lin_cost_settings {
     bool training;
-    bool is_stage;       /* of a pipeline */
-    bool is_compiled;    /* the host issues nothing call by call */
-    int64_t processes;   /* of a tensor-parallel group; at least 1 */
+    bool is_stage;     /* of a pipeline */
+    bool is_compiled;  /* the host issues nothing call by call */
+    int64_t processes; /* of a tensor-parallel group; at least 1 */
+    int64_t context;   /* processes that have a run of the positions each; 0 counts as 1 */
+    int64_t expert;    /* that have a part of the experts each; 0 counts as 1 */
+    lin_context_exchange exchange;
     const bool *trained; /* by object: its bytes are updated (S13); NULL: every float parameter's.
                             Read while a cost is made */
     uint32_t rules;      /* LIN_RULE_ bits */
@@ -215,6 +337,8 @@ typedef struct lin_cost_settings {
  * thread at a time. */
 typedef struct lin_cost lin_cost;
 
+/* LINNET_ERROR_UNSUPPORTED: positions are split over processes and something is more than attention
+ * across them. */
 linnet_status lin_cost_new(const lin_graph *graph, const lin_cost_settings *settings,
                            const lin_allocator *allocator, lin_cost **out, linnet_error *err);
 void lin_cost_free(lin_cost *cost); /* accepts NULL */
@@ -224,13 +348,32 @@ void lin_cost_free(lin_cost *cost); /* accepts NULL */
 linnet_status lin_cost_price(lin_cost *cost, const lin_profile *profile, const int64_t *symbols,
                              linnet_error *err);
 
+/* How the code around the model goes through a step. */
+typedef enum lin_loop {
+    LIN_LOOP_FREE, /* the host runs ahead; replicas' gradients are summed beside backward */
+    /* Megatron-LM's: the host waits for the device after each pass (its timers, and its sends and
+     * receives between stages), and gradients are summed when all of backward is done. */
+    LIN_LOOP_MEGATRON,
+    LIN_LOOP_COUNT
+} lin_loop;
+
+const char *lin_loop_name(lin_loop loop); /* "free", "megatron" */
+bool lin_loop_find(const char *name, lin_loop *out);
+
 /* What surrounds a part's own calls. */
 typedef struct lin_part_settings {
-    double recompute;        /* recomputed arithmetic over the forward's; 0: no checkpointing */
-    double received_bytes;   /* from the stage before */
-    int64_t shards;          /* that split the training states; 0, 1: none */
-    bool keeps_parameters;   /* they split no parameters (ZeRO 1 and 2): one gather a step */
-    double optimizer_states; /* copies of the parameters */
+    double recompute;      /* recomputed arithmetic over the forward's; 0: no checkpointing */
+    double received_bytes; /* from the stage before */
+    int64_t shards;        /* that split the training states; 0, 1: none */
+    bool keeps_parameters; /* they split no parameters (ZeRO 1 and 2): one gather a step */
+    bool keeps_gradients;  /* nor gradients (ZeRO 1): one sum a step (Z) */
+    int64_t prefetch;      /* groups of weights gathered ahead: 1 and more hide collectives (Z) */
+    int64_t reshard;       /* as lin_parallel's */
+    lin_loop loop;
+    double optimizer_states; /* copies of the parameters, */
+    double master_size;      /* bytes of an element of them and of the master weights (R4), */
+    double gradient_size;    /* and of a gradient; 0: as the parameter, without master weights */
+    const lin_links *links;  /* of the whole job; NULL: every group is on the profile's link */
 } lin_part_settings;
 
 typedef struct lin_part {
@@ -246,6 +389,8 @@ typedef struct lin_part {
     int64_t parameters;       /* owned, */
     double parameter_bytes, parameter_elements;
     double gradient_bytes; /* of those that are trained (S13), or of all */
+    double gradient_elements;
+    double expert_gradient_bytes, expert_gradient_elements; /* of them, of experts (EP) */
     int64_t steps, forward_calls, backward_calls;
     /* Operations of products, attention and losses, once forward; attention under a causal mask
      * counts half. */
@@ -255,6 +400,13 @@ typedef struct lin_part {
 /* Runs the clocks through the calls as they were last priced. */
 void lin_cost_part(const lin_cost *cost, const lin_profile *profile,
                    const lin_part_settings *settings, lin_part *out);
+
+/* Seconds of each unit of the graph that the cost was made of ("layers.3"), forward and in training
+ * back, as last priced: the longer of its host and device times. `again` says of each step whether
+ * it is computed again before its backward; NULL: none is. `out` has a place for each unit.
+ * LINNET_ERROR_NO_MEMORY. */
+linnet_status lin_cost_unit_seconds(const lin_cost *cost, const bool *again, double *out,
+                                    linnet_error *err);
 
 /* What the calls of one kind of step take together, forward and backward. */
 typedef struct lin_kind_time {
@@ -292,6 +444,10 @@ typedef struct lin_step_settings {
     double tokens;         /* of one replica's whole step */
     double replayed; /* seconds of all micro-batches along a schedule; 0: by the closed form */
     uint32_t rules;
+    const lin_links *links; /* as lin_part_settings; needed for rule DP */
+    int64_t shards;         /* a sum has that part of a gradient (DP); 0, 1: all of it */
+    int64_t expert_shards;  /* and that one of an expert's */
+    lin_loop loop;
 } lin_step_settings;
 
 typedef enum lin_limit {
@@ -334,6 +490,7 @@ typedef struct lin_timing_settings {
     lin_time_model model;
     bool training;
     lin_parallel parallel; /* as of the memory */
+    lin_loop loop;
 } lin_timing_settings;
 
 /* Operations of one name and place, all layers together. */
@@ -380,5 +537,8 @@ linnet_status lin_timing_new(lin_memory *memory, const lin_profile *profile,
                              const lin_timing_settings *settings, const lin_allocator *allocator,
                              lin_timing **out, linnet_error *err);
 void lin_timing_free(lin_timing *timing); /* accepts NULL */
+
+/* One prepared memory under many sizes, degrees and schedules has a header of its own. */
+#include "cost/timer.h"
 
 #endif

@@ -4,6 +4,9 @@
  * The chunked loss of an output head (tracing.md 15.5): hidden states [N, H], a weight [V, H], so
  * many positions at a time that their logits take 2^30 bytes in f32. Cross-entropy makes its
  * gradients in the forward pass, log-probabilities in the backward.
+ *
+ * The losses of whole logits (S4) are eager code: the product, a log-softmax that goes over each
+ * row three times and writes it, and backward as many of the gradient's.
  */
 
 #include "cost/calls.h"
@@ -15,10 +18,14 @@
 enum { PLAIN = 16, PLAIN_COUNTED = 30, WITH_GRADIENTS = 46, WITH_GRADIENTS_COUNTED = 60 };
 enum { WEIGHT_BYTES = 20 }; /* an element of the weight and a block, with gradients */
 enum { PLAIN_CALLS = 5, GRADIENT_PRODUCTS = 3, GRADIENT_CALLS = 11 };
+/* Passes over whole logits. Forward: maximum, sum, write, each with a read; backward: zeros for the
+ * gradient of what was picked, a sum over two operands, a write over both. */
+enum { WHOLE_FORWARD = 4, WHOLE_BACKWARD = 6 };
 static const double block_bytes = 1 << 30, logit_bytes = 4;
 
 typedef struct loss_sizes {
-    double logits, blocks, weight, seconds; /* of one product */
+    double logits, blocks, weight;
+    double seconds, gradients; /* of the product, and of those of its gradients */
 } loss_sizes;
 
 static loss_sizes sizes_of(const pricing *p, const call_shape *shape)
@@ -30,13 +37,21 @@ static loss_sizes sizes_of(const pricing *p, const call_shape *shape)
     double block_rows = vocabulary > 0 ? floor(block_bytes / (logit_bytes * vocabulary)) : 1;
     if (head->flags & CALL_WHOLE_LOGITS)
         block_rows = rows;
-    const double operations = p->values[shape->members[0].arithmetic];
-    const double rate = lin_rate_product(p->profile, (lin_rate_dtype)head->rate, vocabulary, width);
+    const product x = {
+        .dtype = (lin_rate_dtype)head->rate,
+        .operations = p->values[shape->members[0].arithmetic],
+        .rows = fmin(rows, fmax(block_rows, 1)),
+        .out = vocabulary,
+        .in = width,
+    };
+    double gradients;
+    const double seconds = lin_cost_product_compute(p, &x, &gradients);
     return (loss_sizes){
         .logits = rows * vocabulary,
         .blocks = ceil(rows / fmax(block_rows, 1)),
         .weight = vocabulary * width,
-        .seconds = operations > 0 ? operations / rate : 0,
+        .seconds = seconds,
+        .gradients = gradients,
     };
 }
 
@@ -59,7 +74,30 @@ static lin_call with_gradients(const pricing *p, const loss_sizes *s)
     return (lin_call){
         .host = s->blocks * (GRADIENT_PRODUCTS * host[LIN_HOST_PRODUCT] +
                              GRADIENT_CALLS * host[LIN_HOST_ELEMENTWISE]),
-        .device = GRADIENT_PRODUCTS * s->seconds + moved / p->profile->elementwise,
+        .device = s->seconds + s->gradients + moved / p->profile->elementwise,
+        .spent = LIN_SPENT_COMPUTE,
+    };
+}
+
+/* In f32, which is a cast there and back, or in the dtype of the logits. */
+static void price_whole(const pricing *p, const call_shape *shape, const loss_sizes *s,
+                        call_price *out)
+{
+    const double *host = p->profile->host;
+    const double size = shape->head.operands[0].element_size;
+    const bool casts = (shape->head.flags & CALL_F32_LOGITS) && size < logit_bytes;
+    const double pass = shape->head.flags & CALL_F32_LOGITS ? logit_bytes : size;
+    const double cast = casts ? size + logit_bytes : 0;
+    const double rate = p->profile->elementwise / s->logits;
+    out->forward = (lin_call){
+        .host = host[LIN_HOST_PRODUCT] + 2 * host[LIN_HOST_REDUCTION] +
+                (casts ? host[LIN_HOST_CAST] : 0),
+        .device = s->seconds + (WHOLE_FORWARD * pass + cast) / rate,
+        .spent = LIN_SPENT_COMPUTE,
+    };
+    out->backward = (lin_call){
+        .host = host[LIN_HOST_PRODUCT_BACKWARD] + (casts ? 3 : 2) * host[LIN_HOST_BACKWARD],
+        .device = s->gradients + (WHOLE_BACKWARD * pass + cast) / rate,
         .spent = LIN_SPENT_COMPUTE,
     };
 }
@@ -71,6 +109,10 @@ void lin_cost_price_loss(const pricing *p, const call_shape *shape, call_price *
     const double *host = p->profile->host;
     out->has_backward = true;
     out->model_operations = p->values[shape->members[0].arithmetic];
+    if ((shape->head.flags & CALL_WHOLE_LOGITS) && has_rule(p, LIN_RULE_S4)) {
+        price_whole(p, shape, &sizes, out);
+        return;
+    }
     if (!p->settings->training || is_late) {
         out->forward = plain(p, &sizes);
         out->backward = with_gradients(p, &sizes);

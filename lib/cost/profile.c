@@ -13,9 +13,33 @@
 
 /* In the order of their list: data-center GPUs by generation, then the smaller ones. */
 static const char *const builtin[] = {
-    "h100-80gb", "h100-pcie", "h100-nvl",  "h200",      "b200",   "gb200", "b300",
-    "a100-80gb", "a100-40gb", "v100-16gb", "v100-32gb", "l4",     "l40s",  "a10",
-    "t4",        "rtx-3090",  "rtx-4090",  "rtx-5090",  "mi300x",
+    "h100-80gb",
+    "h100-pcie",
+    "h100-nvl",
+    "h200",
+    "b200",
+    "gb200",
+    "b300",
+    "a100-80gb",
+    "a100-40gb",
+    "a100-80gb-pcie",
+    "a100-40gb-pcie",
+    "v100-16gb",
+    "v100-32gb",
+    "v100-pcie-32gb",
+    "p100-16gb",
+    "l4",
+    "l40s",
+    "a10",
+    "t4",
+    "p4",
+    "rtx-3090",
+    "rtx-4090",
+    "rtx-5090",
+    "mi300x",
+    "mi250",
+    "mi210",
+    "mi100",
 };
 
 uint32_t lin_profile_count(void)

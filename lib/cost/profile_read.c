@@ -21,19 +21,25 @@
 #include "zoo/zoo.h"
 #include "json/json.h"
 
-enum { PROFILE_VERSION = 1, MAX_POINTS = 64, MAX_ENTRIES = 4096, MAX_WIDTH = 1 << 20 };
+enum {
+    FIRST_VERSION = 1,
+    MEASURED_VERSION = 2,
+    MAX_POINTS = 64,
+    MAX_ENTRIES = 4096,
+    MAX_WIDTH = 1 << 20,
+    MAX_NODE = 1 << 16
+};
 static const char kind_word[] = "linnet-device", fallback_name[] = "h100-80gb";
 
-typedef struct profile_reader {
-    const char *source;
-    lin_profile *profile;
-    linnet_error *err;
-} profile_reader;
-
-static linnet_status refuse(profile_reader *r, const char *key, const char *why)
+linnet_status lin_profile_refuse(profile_reader *r, const char *key, const char *why)
 {
     return lin_fail_at(r->err, LINNET_ERROR_FORMAT, (lin_place){ .source = r->source }, NULL,
                        "`%s` %s", key, why);
+}
+
+static linnet_status refuse(profile_reader *r, const char *key, const char *why)
+{
+    return lin_profile_refuse(r, key, why);
 }
 
 /* ---- numbers ---- */
@@ -64,6 +70,12 @@ static linnet_status read_number(profile_reader *r, const char *key, const lin_j
     return LINNET_OK;
 }
 
+linnet_status lin_profile_number(profile_reader *r, const char *key, const lin_json *value,
+                                 double *out)
+{
+    return read_number(r, key, value, POSITIVE, out);
+}
+
 typedef struct number_key {
     const char *key;
     number_rule rule;
@@ -90,7 +102,7 @@ static const number_key sheet_keys[] = {
 };
 #undef KEY
 
-static const char *const rate_names[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
+const char *const lin_profile_rate_names[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
 static const char *const host_names[LIN_HOST_COUNT] = {
 #define X(id, spelling) spelling,
     LIN_HOST_KINDS(X)
@@ -117,10 +129,26 @@ static linnet_status fail_key(profile_reader *r, const char *inside, const char 
     return lin_fail_at(r->err, LINNET_ERROR_FORMAT, at, NULL, "`%s` is no key of %s", key, place);
 }
 
+linnet_status lin_profile_known(profile_reader *r, const char *inside, const char *key,
+                                const char *const *words, uint32_t count, uint32_t *out)
+{
+    const int32_t at = find_word(words, count, key);
+    if (at < 0)
+        return fail_key(r, lin_arena_format(&r->profile->arena, "`%s`", inside), key, words, count);
+    if (out != NULL)
+        *out = (uint32_t)at;
+    return LINNET_OK;
+}
+
 /* "flops.bf16", for messages. */
-static const char *join_keys(profile_reader *r, const char *outer, const char *inner)
+const char *lin_profile_join(profile_reader *r, const char *outer, const char *inner)
 {
     return lin_arena_format(&r->profile->arena, "%s.%s", outer, inner);
+}
+
+static const char *join_keys(profile_reader *r, const char *outer, const char *inner)
+{
+    return lin_profile_join(r, outer, inner);
 }
 
 /* An object of numbers whose keys are `words`; each goes to out[i] times `unit`. */
@@ -230,9 +258,10 @@ static linnet_status read_products(profile_reader *r, const lin_json *object)
     if (object->kind != LIN_JSON_OBJECT)
         return refuse(r, "products", "must be an object");
     for (uint32_t i = 0; i < object->count; i++) {
-        const int32_t at = find_word(rate_names, LIN_RATE_COUNT, object->keys[i]);
+        const int32_t at = find_word(lin_profile_rate_names, LIN_RATE_COUNT, object->keys[i]);
         if (at < 0)
-            return fail_key(r, "`products`", object->keys[i], rate_names, LIN_RATE_COUNT);
+            return fail_key(r, "`products`", object->keys[i], lin_profile_rate_names,
+                            LIN_RATE_COUNT);
         const linnet_status status = read_grid(r, join_keys(r, "products", object->keys[i]),
                                                &object->items[i], &r->profile->products[at]);
         if (status != LINNET_OK)
@@ -246,8 +275,7 @@ static linnet_status read_products(profile_reader *r, const lin_json *object)
 static const char *const attention_names[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
                                                                   "masked", "masked_backward" };
 
-/* KIND, KIND/WIDTH or KIND/WIDTH/f32 */
-static bool read_attention_key(const char *key, lin_attention_rate *out)
+bool lin_profile_attention_key(const char *key, lin_attention_rate *out)
 {
     const size_t length = strcspn(key, "/");
     int32_t kind = -1;
@@ -274,7 +302,7 @@ static linnet_status read_attention(profile_reader *r, const lin_json *object)
         LIN_NEW_ARRAY(&r->profile->arena, lin_attention_rate, object->count);
     for (uint32_t i = 0; i < object->count; i++) {
         const char *key = join_keys(r, "attention", object->keys[i]);
-        if (!read_attention_key(object->keys[i], &rates[i]))
+        if (!lin_profile_attention_key(object->keys[i], &rates[i]))
             return refuse(r, key, "is not of the form KIND, KIND/WIDTH or KIND/WIDTH/f32");
         const linnet_status status =
             read_number(r, key, &object->items[i], POSITIVE, &rates[i].rate);
@@ -283,6 +311,48 @@ static linnet_status read_attention(profile_reader *r, const lin_json *object)
     }
     r->profile->attention = rates;
     r->profile->attention_count = object->count;
+    return LINNET_OK;
+}
+
+/* ---- nodes ---- */
+
+static const char *const node_words[] = { "devices", "network", "latency", "source" };
+enum { NODE_NUMBERS = 3 };
+
+static linnet_status read_node_key(profile_reader *r, const char *key, const lin_json *value,
+                                   double *numbers)
+{
+    const int32_t at = find_word(node_words, ARRAY_LEN(node_words), key);
+    if (at < 0)
+        return fail_key(r, "`node`", key, node_words, ARRAY_LEN(node_words));
+    if (at < NODE_NUMBERS)
+        return read_number(r, join_keys(r, "node", key), value, POSITIVE, &numbers[at]);
+    if (value->kind != LIN_JSON_STRING || value->length == 0)
+        return refuse(r, "node.source", "must be a text");
+    r->profile->node.source = lin_arena_text(&r->profile->arena, value->text, value->length);
+    return LINNET_OK;
+}
+
+/* Of a system, so a base's is not taken over: GPUs of two kinds stand in different ones. */
+static linnet_status read_node(profile_reader *r, const lin_json *object)
+{
+    double numbers[NODE_NUMBERS] = { 0 };
+    linnet_status status = LINNET_OK;
+    if (object == NULL || object->kind == LIN_JSON_NULL)
+        return LINNET_OK;
+    if (object->kind != LIN_JSON_OBJECT)
+        return refuse(r, "node", "must be an object");
+    for (uint32_t i = 0; i < object->count && status == LINNET_OK; i++)
+        status = read_node_key(r, object->keys[i], &object->items[i], numbers);
+    if (status != LINNET_OK)
+        return status;
+    if (numbers[0] <= 0 || numbers[1] <= 0)
+        return refuse(r, numbers[0] <= 0 ? "node.devices" : "node.network", "is missing");
+    if (numbers[0] > MAX_NODE || floor(numbers[0]) < numbers[0])
+        return refuse(r, "node.devices", "must be a whole number, at most 65536");
+    r->profile->node.devices = (int64_t)numbers[0];
+    r->profile->node.network = numbers[1];
+    r->profile->node.latency = numbers[2];
     return LINNET_OK;
 }
 
@@ -331,7 +401,10 @@ static const char *const document_keys[] = {
     "memory",    "driver_memory",  "sheet",    "flops", "bandwidth", "elementwise",
     "broadcast", "skinny",         "decode",   "link",  "latency",   "reduce",
     "kernel",    "strided_kernel", "dispatch", "host",  "products",  "attention",
+    "measured",  "node",
 };
+
+static const char *const second_keys[] = { "measured", "node" }; /* since MEASURED_VERSION */
 
 static linnet_status check_document(profile_reader *r, const lin_json *document)
 {
@@ -342,8 +415,12 @@ static linnet_status check_document(profile_reader *r, const lin_json *document)
     if (kind == NULL || kind->kind != LIN_JSON_STRING || strcmp(kind->text, kind_word) != 0)
         return refuse(r, "kind", "must be \"linnet-device\"");
     const lin_json *version = lin_json_get(document, "version");
-    if (version == NULL || version->kind != LIN_JSON_INTEGER || version->integer != PROFILE_VERSION)
-        return refuse(r, "version", "must be 1, the version this program reads");
+    if (version == NULL || version->kind != LIN_JSON_INTEGER || version->integer < FIRST_VERSION ||
+        version->integer > MEASURED_VERSION)
+        return refuse(r, "version", "must be 1 or 2, the versions this program reads");
+    for (uint32_t i = 0; i < ARRAY_LEN(second_keys) && version->integer < MEASURED_VERSION; i++)
+        if (lin_json_get(document, second_keys[i]) != NULL)
+            return refuse(r, second_keys[i], "is of version 2 of this format");
     for (uint32_t i = 0; i < document->count; i++)
         if (find_word(document_keys, ARRAY_LEN(document_keys), document->keys[i]) < 0)
             return fail_key(r, NULL, document->keys[i], document_keys, ARRAY_LEN(document_keys));
@@ -423,12 +500,15 @@ static linnet_status read_rates(profile_reader *r, const lin_json *document)
     const lin_json *attention = lin_json_get(document, "attention");
     linnet_status status = LINNET_OK;
     if (flops != NULL)
-        status = read_numbers(r, "flops", flops, rate_names, LIN_RATE_COUNT, POSITIVE,
+        status = read_numbers(r, "flops", flops, lin_profile_rate_names, LIN_RATE_COUNT, POSITIVE,
                               r->profile->flops);
     if (status == LINNET_OK && products != NULL)
         status = read_products(r, products);
     if (status == LINNET_OK && attention != NULL)
         status = read_attention(r, attention);
+    const lin_json *measured = lin_json_get(document, "measured");
+    if (status == LINNET_OK && measured != NULL)
+        status = lin_profile_read_measured(r, measured);
     if (status == LINNET_OK && r->profile->flops[LIN_RATE_F32] <= 0)
         status = refuse(r, flops == NULL ? "flops" : "flops.f32", "is missing");
     if (status == LINNET_OK && r->profile->bandwidth <= 0)
@@ -452,6 +532,8 @@ static linnet_status fill_absent(profile_reader *r)
     fall_back(&p->broadcast, p->elementwise);
     fall_back(&p->skinny, p->bandwidth);
     fall_back(&p->strided_kernel, p->kernel);
+    if (p->node.devices > 0 && p->latency > 0)
+        fall_back(&p->node.latency, p->latency);
     if (p->link > 0 && p->latency > 0 && p->reduce > 0)
         return LINNET_OK;
     if (strcmp(p->name, fallback_name) == 0)
@@ -467,6 +549,8 @@ static linnet_status fill_absent(profile_reader *r)
     fall_back(&p->link, base->link);
     fall_back(&p->latency, base->latency);
     fall_back(&p->reduce, base->reduce);
+    if (p->node.devices > 0)
+        fall_back(&p->node.latency, p->latency);
     lin_profile_free(base);
     return LINNET_OK;
 }
@@ -491,7 +575,8 @@ linnet_status lin_profile_read(const char *source_name, const char *text, uint64
     if ((base != NULL && (status = use_base(r, base)) != LINNET_OK) ||
         (status = read_own_numbers(r, document)) != LINNET_OK ||
         (status = read_host(r, document, base != NULL)) != LINNET_OK ||
-        (status = read_rates(r, document)) != LINNET_OK)
+        (status = read_rates(r, document)) != LINNET_OK ||
+        (status = read_node(r, lin_json_get(document, "node"))) != LINNET_OK)
         return status;
     return fill_absent(r);
 }

@@ -62,6 +62,9 @@ static void add_stage(lin_part *sum, const lin_part *stage)
     sum->parameter_bytes += stage->parameter_bytes;
     sum->parameter_elements += stage->parameter_elements;
     sum->gradient_bytes += stage->gradient_bytes;
+    sum->gradient_elements += stage->gradient_elements;
+    sum->expert_gradient_bytes += stage->expert_gradient_bytes;
+    sum->expert_gradient_elements += stage->expert_gradient_elements;
     sum->steps += stage->steps;
     sum->forward_calls += stage->forward_calls;
     sum->backward_calls += stage->backward_calls;

@@ -15,6 +15,10 @@
 
 #include <math.h>
 
+/* Of PyTorch's DistributedDataParallel: gradients are summed so many bytes at a time. */
+static const double bucket_bytes = 25 << 20;
+static const double summed_bytes = 4; /* an element of a sharded gradient: f32 */
+
 static const char *const limit_names[LIN_LIMIT_COUNT] = { "compute", "memory", "communication",
                                                           "host" };
 
@@ -68,18 +72,65 @@ static void add_pipeline(lin_step_time *out, const lin_part *stages, uint32_t co
         add_memory(out, (double)settings->microbatches * stages[count - 1].joining);
 }
 
+static void add_communication(lin_step_time *out, double seconds)
+{
+    out->seconds += seconds;
+    out->spent[LIN_SPENT_COMMUNICATION] += seconds;
+}
+
 /* Gradients of replicas are summed while everything else runs; what does not fit is waited for. */
-static void add_replicas(const lin_profile *profile, const lin_step_settings *settings,
-                         lin_step_time *out)
+static void add_whole_sums(const lin_profile *profile, const lin_step_settings *settings,
+                           lin_step_time *out)
 {
     const double replicas = (double)settings->replicas;
-    if (!settings->training || replicas <= 1)
+    if (replicas <= 1)
         return;
     const double sum = 2 * (replicas - 1) / replicas * settings->gradient_bytes / profile->link;
-    if (sum <= out->seconds)
+    if (sum > out->seconds)
+        add_communication(out, sum - out->seconds);
+}
+
+static double sum_seconds(const lin_profile *profile, const lin_step_settings *settings,
+                          const lin_link *link, double bytes)
+{
+    if (link->ranks <= 1 || bytes <= 0)
+        return 0;
+    const double buckets = settings->loop == LIN_LOOP_MEGATRON ? 1 : ceil(bytes / bucket_bytes);
+    return buckets * lin_link_seconds(profile, settings->rules, link, LIN_COLLECTIVE_ALL_REDUCE,
+                                      bytes / buckets);
+}
+
+/* DP. A rank sums its own gradients: whole ones in their dtype, of a shard its part in f32.
+ * Experts' are summed over the processes that hold the same ones. They run beside the last backward
+ * pass, whose last bucket nothing is left to hide. */
+static void add_own_sums(const lin_profile *profile, const lin_part *slowest,
+                         const lin_step_settings *settings, lin_step_time *out)
+{
+    const lin_links *links = settings->links;
+    const bool sharded = settings->shards > 1;
+    const double dense_elements = slowest->gradient_elements - slowest->expert_gradient_elements;
+    const double dense = sharded ? summed_bytes * dense_elements / (double)settings->shards
+                                 : slowest->gradient_bytes - slowest->expert_gradient_bytes;
+    const double experts = sharded ? summed_bytes * slowest->expert_gradient_elements /
+                                         fmax((double)settings->expert_shards, 1)
+                                   : slowest->expert_gradient_bytes;
+    const double seconds = sum_seconds(profile, settings, &links->alike, dense) +
+                           sum_seconds(profile, settings, &links->experts_alike, experts);
+    const double last = sum_seconds(profile, settings, &links->alike, fmin(dense, bucket_bytes));
+    const double hidden =
+        settings->loop == LIN_LOOP_MEGATRON ? 0 : slowest->seconds - slowest->forward;
+    add_communication(out, fmax(seconds - hidden, last));
+}
+
+static void add_replicas(const lin_profile *profile, const lin_part *slowest,
+                         const lin_step_settings *settings, lin_step_time *out)
+{
+    if (!settings->training)
         return;
-    out->spent[LIN_SPENT_COMMUNICATION] += sum - out->seconds;
-    out->seconds = sum;
+    if ((settings->rules & LIN_RULE_DP) && settings->links != NULL)
+        add_own_sums(profile, slowest, settings, out);
+    else
+        add_whole_sums(profile, settings, out);
 }
 
 static lin_limit limit_of(const lin_step_time *time)
@@ -121,7 +172,7 @@ void lin_step_time_of(const lin_profile *profile, const lin_part *stages, uint32
     add_memory(out, slowest->optimizer);
     out->seconds += slowest->gather;
     out->spent[LIN_SPENT_COMMUNICATION] += slowest->gather;
-    add_replicas(profile, settings, out);
+    add_replicas(profile, slowest, settings, out);
     out->limit = limit_of(out);
     out->tokens = settings->tokens * (double)(settings->replicas > 1 ? settings->replicas : 1);
     if (settings->training && settings->accumulation > 1)

@@ -2,9 +2,10 @@
 
 /*
  * The switches between the models of time. `reference` is tracing.md 15 as it stands, none on.
- * `linnet` has on what follows from the code that runs (S) and laws with a constant of their own
+ * `linnet` has on what follows from the code that runs (S), from how a job is spread over devices
+ * (N1, CP, EP, SP, Z, DP), what a device was measured at (R), and laws with a constant of their own
  * measurement (M2-M4). Off stay a constant that was read off one measured row (M1) and conjectures
- * (C): a rule is never fitted to the rows it is judged by.
+ * (C1-C4): a rule is never fitted to the rows it is judged by.
  */
 
 #include "cost/cost.h"
@@ -17,9 +18,9 @@ static const lin_time_rule rules[] = {
                     "it cannot run any other way: GPT-2's head as an elementwise step would need 13 times the peak" },
     { "S2",  true,  "an operand is read in full through a view: its elements, at most its owner's bytes",
                     "rope reads a permuted query, the residual the sum it was handed" },
-    { "S3",  true,  "a norm with a bias is three kernels",
+    { "S3",  true,  "a norm with a bias is three kernels, and one where they are its own",
                     "the fast form multiplies and adds outside the kernel" },
-    { "S4",  true,  "a loss moves 30 bytes a logit, 60 with gradients",
+    { "S4",  true,  "a loss moves 30 bytes a logit, 60 with gradients; of whole logits ten passes in their dtype",
                     "its passes counted: cast 6, maximum 4, subtract 8, exponent 8, sum 4; subtract 8, exponent 8, scale 8, cast back 6" },
     { "S5",  true,  "an index notation issues one call for each of its operations, each with its own write",
                     "eager code has no fusion: x * cos + turned * sin is three calls" },
@@ -48,13 +49,33 @@ static const lin_time_rule rules[] = {
     { "M4",  true,  "the index arguments of a cache write are two more kernels",
                     "a position's cast and offset are device work" },
     { "C1",  false, "fewer rows than the grid's 8192 leave the last wave of tiles part empty",
-                    "4096 x 768 outputs are 192 tiles of 128 x 128: two waves on 132 SMs, 73 % full; not implemented" },
+                    "4096 x 768 outputs are 192 tiles of 128 x 128: two waves on 132 SMs, 73 % full; tiles' rates to be measured" },
     { "C2",  false, "two processes on one host make each call cost it 1.1 times",
                     "rows that wait on the host are low by that ratio; to be measured" },
     { "C3",  false, "queued gathers and sums of shards cost 6 us of latency each",
                     "two rows imply it; to be measured" },
     { "C4",  false, "attention's rate grows with the length",
-                    "rates were taken at one length; needs three; not implemented" },
+                    "rates were taken at one length: S / (S + 500), in f32 250, is a guess until three are" },
+    { "N1",  true,  "a group of ranks that spans nodes moves its bytes at the network's rate, a ring of g ranks a node at g times one device's; stages send the parts of a tensor-parallel group",
+                    "rings enter and leave a node by each member's own port and go at the pace of their slowest hop; a tree's latency grows with its depth" },
+    { "CP",  true,  "positions split over processes: attention works on all keys, which go around while the block before is worked on, or are gathered first",
+                    "ring attention and Megatron-Core's context parallelism; backward sends the gradients of keys and values too" },
+    { "EP",  true,  "experts split over processes: rows go to their experts and back, forward and backward, (e - 1) / e of them over the link",
+                    "the all-to-all dispatcher of mixtures; balanced, a process receives as many rows as it sends" },
+    { "SP",  true,  "a reduce-scatter of positions is a collective, not an elementwise step",
+                    "it moves what the gather before it moved" },
+    { "Z",   true,  "shards: what ZeRO 1 and 2 gather and sum once a step is not paid every pass; weights gathered ahead, and the sums, run beside the calls, a group at a time",
+                    "a collective of its own stream waits for the link alone and a group for its weights; without gathering ahead nothing overlaps, as in the code that was measured" },
+    { "DP",  true,  "a rank sums its own gradients over replicas and context, in buckets beside the last backward pass",
+                    "gradients are there only in backward, those of other stages are other ranks', and the last bucket has nothing to hide under" },
+    { "R1",  true,  "a product runs at the rate of its own shape: of its rows where they were measured, its gradients as products of theirs; a batch of narrow ones like the narrowest weight; 16-bit rows that are no multiples of 16 bytes at a third",
+                    "few rows leave tiles and waves empty, a batch has many tiles, and tensor cores are fed by aligned loads" },
+    { "R2",  true,  "a smaller or a strided operand is paid by the element, not by the byte",
+                    "places are computed element by element; the rate was measured on 2 bytes, and on 4 a V100 would else beat its data sheet" },
+    { "R3",  true,  "fused attention, caches and exchanges take what was measured at their length, bytes and processes",
+                    "short sequences leave a device part empty; small exchanges wait for their hops, large ones reach the link's rate slowly" },
+    { "R4",  true,  "with master weights the optimizer reads gradients, reads and writes masters and states in the masters' dtype, and writes weights",
+                    "mixed-precision Adam moves 28 bytes a parameter, not 7 times its 2 (Rajbhandari et al., ZeRO, 2020, section 3.1)" },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(rules) == LIN_RULE_COUNT, "every switch has a row");

@@ -9,29 +9,8 @@
 #include <string.h>
 
 #include "cost/costliest.h"
+#include "cost/timer.h"
 #include "schedule/schedule.h"
-
-/* Copies of the parameters that an optimizer's pass reads and writes. States of 8 bits count as the
- * half of bf16's. */
-static double states_of(const char *optimizer)
-{
-    static const struct {
-        const char *name;
-        double states;
-    } rows[] = {
-        { "sgd", 0 },
-        { "sgd-momentum", 1 },
-        { "lion", 1 },
-        { "muon", 1 },
-        { "adafactor", 0 },
-        { "adamw-8bit", 1 },
-        { "paged-adamw-8bit", 1 },
-    };
-    for (uint32_t i = 0; i < ARRAY_LEN(rows); i++)
-        if (strcmp(rows[i].name, optimizer) == 0)
-            return rows[i].states;
-    return 2;
-}
 
 typedef struct timing_run {
     lin_timing *timing;
@@ -44,32 +23,12 @@ typedef struct timing_run {
     const lin_allocator *allocator;
     lin_arena *scratch;
     lin_parallel parallel;
-    uint32_t rules;
-    uint32_t stage_count; /* 1 without a pipeline */
     bool is_pipeline;
-    lin_cost **costs; /* by stage */
-    lin_part *parts;  /* by stage, */
-    lin_part *ranks;  /* by rank */
-    uint32_t rank_count;
+    lin_timer *timer;
     linnet_error *err;
 } timing_run;
 
 /* ---- what can be timed ---- */
-
-static linnet_status check_layout(const timing_run *r)
-{
-    if (r->parallel.context > 1)
-        return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
-                        "the time of context parallelism is not modelled");
-    if (r->parallel.tensor > 1 && !lin_memory_traced(r->memory)->has_shards)
-        return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
-                        "the time of a model that is split by rules is not modelled: only of one "
-                        "with a generic `Shards`, whose collectives are its own");
-    if (r->parallel.expert > 1)
-        return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
-                        "the time of expert parallelism is not modelled");
-    return LINNET_OK;
-}
 
 /* The reference has two schedules, which cost the same, and one stage a rank. */
 static linnet_status check_schedule(const timing_run *r)
@@ -85,135 +44,32 @@ static linnet_status check_schedule(const timing_run *r)
     return LINNET_OK;
 }
 
-/* ---- parts ---- */
-
-static linnet_status find_symbols(const timing_run *r, bool of_one_microbatch, const int64_t **out)
-{
-    const uint32_t count = lin_expr_symbol_count(r->graph->exprs);
-    int64_t *symbols = LIN_NEW_ARRAY(r->scratch, int64_t, count);
-    int64_t values[LIN_ROLE_COUNT];
-    memcpy(values, r->answer->role_value, sizeof(values));
-    if (of_one_microbatch) {
-        const linnet_status status =
-            lin_memory_cut(r->memory, r->answer->role_value, values, r->err);
-        if (status != LINNET_OK)
-            return status;
-    }
-    for (uint32_t i = 0; i < count; i++)
-        symbols[i] = 1;
-    for (lin_role role = 0; role < LIN_ROLE_COUNT; role++)
-        if (r->graph->role_free[role])
-            symbols[r->graph->role_symbols[role]] = values[role];
-    *out = symbols;
-    return LINNET_OK;
-}
-
-/* Bytes that the stage's received values own in the whole graph. */
-static double received_bytes(const timing_run *r, const lin_stage_graph *stage,
-                             const int64_t *symbols)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < stage->received_count; i++) {
-        int64_t bytes = 0;
-        if (lin_expr_evaluate(r->graph->exprs,
-                              r->graph->objects.items[stage->received[i].whole].bytes, symbols,
-                              &bytes))
-            sum += (double)bytes;
-    }
-    return sum;
-}
-
-static linnet_status run_part(timing_run *r, uint32_t stage, const int64_t *symbols)
-{
-    lin_timing *t = r->timing;
-    const lin_stage_graph *split = r->is_pipeline ? lin_memory_stage(r->memory, stage) : NULL;
-    const lin_cost_settings settings = {
-        .training = t->training,
-        .is_stage = r->is_pipeline,
-        .processes = r->parallel.tensor,
-        .trained = lin_memory_trained(r->memory, r->is_pipeline ? stage : LIN_NO_STAGE),
-        .rules = r->rules,
-    };
-    const lin_part_settings around = {
-        .recompute =
-            lin_memory_recomputed(r->memory, r->is_pipeline ? stage : LIN_NO_STAGE, symbols),
-        .received_bytes = split != NULL ? received_bytes(r, split, symbols) : 0,
-        .shards = r->parallel.shards,
-        .keeps_parameters = r->parallel.zero == 1 || r->parallel.zero == 2,
-        .optimizer_states = t->training ? states_of(t->optimizer) : 0,
-    };
-    linnet_status status = lin_cost_new(split != NULL ? &split->graph : r->graph, &settings,
-                                        r->allocator, &r->costs[stage], r->err);
-    if (status == LINNET_OK)
-        status = lin_cost_price(r->costs[stage], r->profile, symbols, r->err);
-    if (status == LINNET_OK)
-        lin_cost_part(r->costs[stage], r->profile, &around, &r->parts[stage]);
-    return status;
-}
-
-static void find_ranks(timing_run *r)
-{
-    r->rank_count = r->schedule != NULL ? r->schedule->ranks : r->stage_count;
-    r->ranks = r->parts;
-    if (r->schedule == NULL)
-        return;
-    r->ranks = LIN_NEW_ARRAY(r->scratch, lin_part, r->rank_count);
-    for (uint32_t i = 0; i < r->rank_count; i++)
-        lin_step_rank_part(r->schedule, i, r->parts, &r->ranks[i]);
-}
-
 /* ---- the step ---- */
 
-/* Processes that shard a step's states have data of their own, as replicas have; the reference
- * counts those of replicas alone. */
-static double data_shares(const timing_run *r)
-{
-    const bool counts = r->timing->training && r->settings->model == LIN_TIME_LINNET;
-    return counts ? (double)r->parallel.shards : 1;
-}
-
-/* Elements of the first input when it holds integers, else its first extent. */
-static double tokens_of(const timing_run *r, const int64_t *symbols)
-{
-    for (uint32_t i = 0; i < r->graph->objects.count; i++) {
-        const lin_object *o = &r->graph->objects.items[i];
-        int64_t tokens = 0;
-        if (o->category != LIN_CATEGORY_INPUTS || o->producer != LIN_NO_STEP)
-            continue;
-        const bool counts_all = lin_dtype_class_of(o->dtype) == LIN_CLASS_INTEGER || o->rank == 0;
-        return lin_expr_evaluate(r->graph->exprs, counts_all ? o->elements : o->shape[0], symbols,
-                                 &tokens)
-                   ? (double)tokens
-                   : 0;
-    }
-    return 0;
-}
-
-static linnet_status run_step(timing_run *r, const int64_t *whole_symbols)
+static linnet_status run_step(timing_run *r)
 {
     lin_timing *t = r->timing;
-    double gradients = 0, replayed = 0;
-    for (uint32_t i = 0; i < r->stage_count; i++)
-        gradients += r->parts[i].gradient_bytes;
-    if (r->schedule != NULL && t->training) {
-        const linnet_status status =
-            lin_step_replay(r->schedule, r->parts, r->allocator, &replayed, r->err);
-        if (status != LINNET_OK)
-            return status;
-    }
-    const lin_step_settings step = {
-        .training = t->training,
-        .microbatches = t->microbatches,
-        .accumulation = t->training ? r->answer->training->accumulation : 1,
-        .replicas = r->parallel.replicas,
-        .gradient_bytes = gradients,
-        .tokens = tokens_of(r, whole_symbols) * data_shares(r),
-        .replayed = replayed,
-        .rules = r->rules,
-    };
-    lin_step_time_of(r->profile, r->ranks, r->rank_count, &step, &t->time);
-    t->part = r->ranks[t->time.slowest];
-    return LINNET_OK;
+    const lin_timer_settings settings = { .model = r->settings->model,
+                                          .training = t->training,
+                                          .optimizer = t->optimizer,
+                                          .parallel = r->parallel,
+                                          .loop = r->settings->loop };
+    const lin_timer_job job = { .schedule = r->schedule,
+                                .microbatches = t->microbatches,
+                                .accumulation =
+                                    t->training ? r->answer->training->accumulation : 1 };
+    int64_t one[LIN_ROLE_COUNT];
+    linnet_status status = lin_memory_cut(r->memory, r->answer->role_value, one, r->err);
+    if (status != LINNET_OK ||
+        (status = lin_timer_new(r->memory, r->profile, &settings, r->allocator, &r->timer,
+                                r->err)) != LINNET_OK ||
+        (status = lin_timer_price(r->timer, r->answer->role_value, one, r->err)) != LINNET_OK)
+        return status;
+    lin_timer_run(r->timer, &r->parallel);
+    status = lin_timer_step(r->timer, &job, &t->time, r->err);
+    if (status == LINNET_OK)
+        t->part = r->timer->ranks[t->time.slowest];
+    return status;
 }
 
 /* ---- utilisation ---- */
@@ -233,22 +89,21 @@ static void set_peak(timing_run *r)
 }
 
 /* A backward pass takes twice its forward's operations. */
-static void set_operations(timing_run *r, const int64_t *symbols)
+static void set_operations(timing_run *r)
 {
     lin_timing *t = r->timing;
     const double passes =
         (double)t->microbatches * (t->training ? (double)r->answer->training->accumulation : 1);
     double forward = 0, again = 0;
-    for (uint32_t i = 0; i < r->stage_count; i++) {
-        const double part = r->parts[i].model_operations * passes;
+    for (uint32_t i = 0; i < r->timer->stage_count; i++) {
+        const double part = r->timer->parts[i].model_operations * passes;
         forward += part;
-        again +=
-            part * lin_memory_recomputed(r->memory, r->is_pipeline ? i : LIN_NO_STAGE, symbols);
+        again += part * r->timer->recompute[i];
     }
     t->model_operations = t->training ? 3 * forward : forward;
     t->hardware_operations = t->model_operations + (t->training ? again : 0);
     t->recompute = forward > 0 ? again / forward : 0;
-    t->devices = r->rank_count;
+    t->devices = r->timer->rank_count;
     set_peak(r);
 }
 
@@ -284,21 +139,45 @@ static void describe(timing_run *r)
     t->checkpoint = copy(arena, answer->training->checkpoint);
 }
 
+/* Of shards: whether their collectives are waited for. */
+static const char *assume_shards(const timing_run *r)
+{
+    if (!r->timing->training || r->parallel.shards <= 1 || !(r->timer->rules & LIN_RULE_Z))
+        return NULL;
+    return r->parallel.prefetch > 0
+               ? "collectives of shards run beside the calls, a group of weights at a time"
+               : "each collective of shards is waited for: no weights are gathered ahead";
+}
+
 static void assume(timing_run *r)
 {
-    enum { MOST = 4 };
+    enum { MOST = 8 };
     lin_timing *t = r->timing;
+    const char *shards = assume_shards(r);
+    const char *network =
+        lin_links_assumption(r->profile, &r->parallel, r->timer->rules, &t->arena);
     const char **list = LIN_NEW_ARRAY(&t->arena, const char *, MOST);
     list[t->assumption_count++] =
         "operations are those of products, attention and losses; attention under a causal mask "
         "counts half, a backward pass twice its forward pass";
     if (r->profile->base != NULL)
         list[t->assumption_count++] = lin_arena_format(
-            &t->arena, "rates are `%s`'s scaled by the data sheets, host times are its own",
+            &t->arena, "rates%s are `%s`'s scaled by the data sheets, host times are its own",
+            lin_measured_any(&r->profile->measured) ? " that were not measured" : "",
             r->profile->base);
+    if (t->training && r->settings->loop != LIN_LOOP_FREE)
+        list[t->assumption_count++] = lin_arena_format(
+            &t->arena,
+            "the training loop is %s's: the host waits for the device after each pass, and "
+            "gradients are summed when all of backward is done",
+            lin_loop_name(r->settings->loop));
     if (t->recompute > 0)
         list[t->assumption_count++] =
             "what is recomputed takes the same share of each call of the forward pass";
+    if (network != NULL)
+        list[t->assumption_count++] = network;
+    if (shards != NULL)
+        list[t->assumption_count++] = shards;
     t->assumptions = list;
 }
 
@@ -308,9 +187,9 @@ static void list_costliest(timing_run *r)
     lin_timing *t = r->timing;
     lin_costly *list = LIN_NEW_ARRAY(&t->arena, lin_costly, LIN_TIMING_COSTLIEST);
     lin_costliest costliest = { .arena = &t->arena };
-    for (uint32_t i = 0; i < r->stage_count; i++)
+    for (uint32_t i = 0; i < r->timer->stage_count; i++)
         if (r->schedule == NULL ? i == t->time.slowest : r->schedule->rank_of[i] == t->time.slowest)
-            lin_costliest_add(&costliest, r->costs[i],
+            lin_costliest_add(&costliest, r->timer->costs[i],
                               r->is_pipeline ? &lin_memory_stage(r->memory, i)->graph : r->graph,
                               t->recompute, (double)t->microbatches);
     t->costliest_count = lin_costliest_take(&costliest, list);
@@ -319,23 +198,13 @@ static void list_costliest(timing_run *r)
 
 static linnet_status run_all(timing_run *r)
 {
-    const int64_t *whole = NULL, *one = NULL;
     describe(r);
     linnet_status status = check_schedule(r);
     if (status == LINNET_OK)
-        status = find_symbols(r, false, &whole);
-    if (status == LINNET_OK)
-        status = find_symbols(r, true, &one);
-    r->parts = LIN_NEW_ARRAY(r->scratch, lin_part, r->stage_count);
-    for (uint32_t i = 0; i < r->stage_count && status == LINNET_OK; i++)
-        status = run_part(r, i, one);
+        status = run_step(r);
     if (status != LINNET_OK)
         return status;
-    find_ranks(r);
-    status = run_step(r, whole);
-    if (status != LINNET_OK)
-        return status;
-    set_operations(r, one);
+    set_operations(r);
     list_costliest(r);
     assume(r);
     return LINNET_OK;
@@ -356,11 +225,10 @@ static linnet_status fill(timing_run *r)
     return status;
 }
 
-/* Every cost is in `costs` as soon as it is made, so that it is freed whatever happens then. */
 static linnet_status open_run(timing_run *r, lin_answer **out_answer)
 {
     static const int64_t as_configured[LIN_ROLE_COUNT];
-    linnet_status status = check_layout(r);
+    linnet_status status = lin_timer_check(lin_memory_traced(r->memory), &r->parallel, r->err);
     if (status != LINNET_OK ||
         (status = lin_memory_analyse(r->memory, as_configured, out_answer, r->err)) != LINNET_OK)
         return status;
@@ -370,15 +238,12 @@ static linnet_status open_run(timing_run *r, lin_answer **out_answer)
         return lin_fail_memory(r->err);
     r->timing->allocator = *r->allocator;
     lin_arena_init(&r->timing->arena, r->allocator);
-    r->costs = lin_alloc_zeroed(r->allocator, r->stage_count * sizeof(*r->costs));
-    return r->costs != NULL ? LINNET_OK : lin_fail_memory(r->err);
+    return LINNET_OK;
 }
 
 static void close_run(timing_run *r)
 {
-    for (uint32_t i = 0; i < r->stage_count && r->costs != NULL; i++)
-        lin_cost_free(r->costs[i]);
-    lin_release(r->allocator, r->costs, r->stage_count * sizeof(*r->costs));
+    lin_timer_free(r->timer);
     lin_timing_free(r->timing);
 }
 
@@ -388,7 +253,6 @@ linnet_status lin_timing_new(lin_memory *memory, const lin_profile *profile,
 {
     lin_arena scratch;
     lin_answer *answer = NULL;
-    const uint32_t stages = lin_memory_stage_count(memory);
     timing_run run = {
         .memory = memory,
         .profile = profile,
@@ -398,9 +262,7 @@ linnet_status lin_timing_new(lin_memory *memory, const lin_profile *profile,
         .allocator = allocator,
         .scratch = &scratch,
         .parallel = lin_parallel_normal(&settings->parallel),
-        .rules = lin_time_model_rules(settings->model),
-        .stage_count = stages > 0 ? stages : 1,
-        .is_pipeline = stages > 0,
+        .is_pipeline = lin_memory_stage_count(memory) > 0,
         .err = err,
     };
     lin_arena_init(&scratch, allocator);

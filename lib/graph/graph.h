@@ -29,6 +29,7 @@ typedef struct lin_object {
     int32_t producer;  /* step, or LIN_NO_STEP */
     uint32_t owner;    /* the root owner; itself when it owns its storage */
     bool persistent;
+    bool is_expert_part; /* a parameter: this process's part of a mixture's experts */
     /* a KV cache whose axes are [batch, heads, positions, width] (rank 4) */
     bool is_cache_axis_known;
 } lin_object;
@@ -137,9 +138,20 @@ typedef struct lin_stage_plan {
 linnet_status lin_stages_plan(const lin_graph *graph, const int64_t *symbols, int64_t stages,
                               const char *starts, lin_arena *arena, lin_stage_plan *out,
                               linnet_error *err);
+/*
+ * The same by what each unit weighs, at least 0: the heaviest stage is as light as possible, and
+ * the rest as even. LINNET_ERROR_OVERFLOW: all together pass 2^63 - 1.
+ */
+linnet_status lin_stages_weigh(const lin_graph *graph, const int64_t *symbols, int64_t stages,
+                               const int64_t *weights, lin_arena *arena, lin_stage_plan *out,
+                               linnet_error *err);
 /* The units of a stage with runs collapsed: "embedding, layers.0-10". */
 const char *lin_stage_units(const lin_graph *graph, const lin_stage_plan *plan, uint32_t stage,
                             lin_arena *arena);
+
+/* By step: the unit that it runs with (step_units.c); -1: it is of the inputs alone. In `arena`,
+ * which has a jump target. */
+const int32_t *lin_graph_step_units(const lin_graph *graph, lin_arena *arena);
 
 /* A value that one stage makes and a later one reads, in a stage's own graph. */
 typedef struct lin_passed {

@@ -2,7 +2,8 @@
 
 /*
  * Units and stages (tracing.md 11.1). A unit is a block of the root, or one element of an array of
- * them; its size is that of its parameters. Stages are contiguous runs of units:
+ * them; its size is that of its parameters, or what the caller says. Stages are contiguous runs of
+ * units:
  *
  *     units    embedding  layers.0  layers.1  …  layers.21  norm  lm_head
  *     stages   [---------- 0 ------------)[------------ 1 -------------)
@@ -205,11 +206,9 @@ static linnet_status read_starts(const lin_graph *graph, const char *starts, uin
     return LINNET_OK;
 }
 
-/* ---- both ---- */
+/* ---- all of them ---- */
 
-linnet_status lin_stages_plan(const lin_graph *graph, const int64_t *symbols, int64_t stages,
-                              const char *starts, lin_arena *arena, lin_stage_plan *out,
-                              linnet_error *err)
+static linnet_status check_count(const lin_graph *graph, int64_t stages, linnet_error *err)
 {
     const uint32_t units = graph->units.count;
     if (units == 0)
@@ -221,17 +220,47 @@ linnet_status lin_stages_plan(const lin_graph *graph, const int64_t *symbols, in
                         "most %u stages",
                         (long long)stages, units, graph->units.items[0],
                         graph->units.items[units - 1], units);
+    return LINNET_OK;
+}
 
-    const uint32_t count = (uint32_t)stages;
-    uint32_t *first_unit = LIN_NEW_ARRAY(arena, uint32_t, (uint64_t)count + 1);
+/* With room for where they start. */
+static linnet_status open_plan(const lin_graph *graph, const int64_t *symbols, int64_t stages,
+                               lin_arena *arena, lin_stage_plan *out, uint32_t **out_first_unit,
+                               linnet_error *err)
+{
+    const uint32_t units = graph->units.count;
+    const linnet_status status = check_count(graph, stages, err);
+    if (status != LINNET_OK)
+        return status;
+    uint32_t *first_unit = LIN_NEW_ARRAY(arena, uint32_t, (uint64_t)stages + 1);
     int64_t *unit_bytes = LIN_NEW_ARRAY(arena, int64_t, units);
-    linnet_status status = measure_units(graph, symbols, arena, unit_bytes, err);
-    if (status == LINNET_OK)
-        status = starts != NULL ? read_starts(graph, starts, count, arena, first_unit, err)
-                                : balance(graph, unit_bytes, count, first_unit, err);
-    first_unit[count] = units;
-    *out = (lin_stage_plan){ count, first_unit, unit_bytes };
-    return status;
+    first_unit[stages] = units;
+    *out = (lin_stage_plan){ (uint32_t)stages, first_unit, unit_bytes };
+    *out_first_unit = first_unit;
+    return measure_units(graph, symbols, arena, unit_bytes, err);
+}
+
+linnet_status lin_stages_plan(const lin_graph *graph, const int64_t *symbols, int64_t stages,
+                              const char *starts, lin_arena *arena, lin_stage_plan *out,
+                              linnet_error *err)
+{
+    uint32_t *first_unit = NULL;
+    const linnet_status status = open_plan(graph, symbols, stages, arena, out, &first_unit, err);
+    if (status != LINNET_OK)
+        return status;
+    return starts != NULL ? read_starts(graph, starts, out->stage_count, arena, first_unit, err)
+                          : balance(graph, out->unit_bytes, out->stage_count, first_unit, err);
+}
+
+linnet_status lin_stages_weigh(const lin_graph *graph, const int64_t *symbols, int64_t stages,
+                               const int64_t *weights, lin_arena *arena, lin_stage_plan *out,
+                               linnet_error *err)
+{
+    uint32_t *first_unit = NULL;
+    const linnet_status status = open_plan(graph, symbols, stages, arena, out, &first_unit, err);
+    return status == LINNET_OK ? lin_stage_cuts(weights, graph->units.count, out->stage_count,
+                                                arena, first_unit, err)
+                               : status;
 }
 
 /* ---- words ---- */

@@ -50,6 +50,18 @@ const lin_json *lin_json_get(const lin_json *object, const char *key);
 /* "a string", for messages. */
 const char *lin_json_kind_name(lin_json_kind kind);
 
+/* From a value to one inside it. */
+typedef struct lin_json_step {
+    const char *key; /* NULL: an item of an array */
+    uint32_t index;
+} lin_json_step;
+
+/* For messages: where the value stands that a path leads to in a text lin_json_read accepts; of a
+ * path that ends too early, the last value that is there. */
+lin_place lin_json_locate(const char *source_name, const char *text, uint64_t length,
+                          const lin_json_step *path, uint32_t count,
+                          const lin_allocator *allocator);
+
 /* ---- pull reader ---- */
 
 typedef enum lin_pull_event {

@@ -257,6 +257,25 @@ linnet_status lin_memory_plan_transient(lin_memory *memory, const lin_evaluated 
     return LINNET_OK;
 }
 
+/* What a summary does without. */
+static linnet_status fill_details(lin_memory *memory, const lin_evaluated *at, lin_text *text,
+                                  lin_answer *answer, linnet_error *err)
+{
+    answer->peak_at = memory->training != NULL
+                          ? lin_training_peak_words(memory, at, &answer->arena, &memory->scratch)
+                          : lin_memory_step_words(&answer->arena, memory->traced.graph, at->peak);
+    if (memory->training != NULL)
+        lin_training_describe(memory, answer);
+    else
+        answer->activations_formula = lin_memory_copy(&answer->arena, memory->activations_formula);
+    if (memory->settings.with_timeline)
+        lin_memory_list_timeline(memory, at, answer);
+    lin_memory_list_largest(memory, at, text, answer);
+    lin_memory_list_assumptions(memory, at, answer);
+    return memory->training != NULL ? LINNET_OK
+                                    : lin_memory_plan_transient(memory, at, answer, err);
+}
+
 static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text *text,
                           lin_answer *answer, linnet_error *err)
 {
@@ -272,30 +291,19 @@ static linnet_status fill(lin_memory *memory, const lin_evaluated *at, lin_text 
     if (memory->pipeline != NULL)
         return lin_pipeline_fill(memory, at, text, answer, err);
     answer->peak_step = at->peak;
-    answer->peak_at = memory->training != NULL
-                          ? lin_training_peak_words(memory, at, &answer->arena, &memory->scratch)
-                          : lin_memory_step_words(&answer->arena, memory->traced.graph, at->peak);
     answer->steps = memory->traced.graph->steps.count;
-    answer->activations_formula = lin_memory_copy(&answer->arena, memory->activations_formula);
-    if (memory->training != NULL) {
-        lin_training_describe(memory, answer);
+    if (memory->training != NULL)
         lin_memory_list_training(memory, at, text, answer);
-    } else {
+    else
         lin_memory_list_components(memory, at, text, answer);
-    }
-    if (memory->settings.with_timeline)
-        lin_memory_list_timeline(memory, at, answer);
-    lin_memory_list_largest(memory, at, text, answer);
     lin_memory_list_unknown(memory, answer);
     lin_memory_list_warnings(memory, answer);
-    lin_memory_list_assumptions(memory, at, answer);
     describe_device(memory, answer);
-    return memory->training != NULL ? LINNET_OK
-                                    : lin_memory_plan_transient(memory, at, answer, err);
+    return answer->is_summary ? LINNET_OK : fill_details(memory, at, text, answer, err);
 }
 
-linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
-                                 lin_answer **out, linnet_error *err)
+static linnet_status answer_at(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                               bool is_summary, lin_answer **out, linnet_error *err)
 {
     lin_evaluated at;
     linnet_status status = lin_memory_evaluate(memory, role_value, &at, err);
@@ -306,6 +314,8 @@ linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LI
     if (answer == NULL)
         return lin_fail_memory(err);
     answer->allocator = memory->allocator;
+    answer->is_summary = is_summary;
+    answer->peak_at = "";
     lin_arena_init(&answer->arena, &memory->allocator);
 
     lin_text text;
@@ -319,6 +329,18 @@ linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LI
     }
     *out = answer;
     return LINNET_OK;
+}
+
+linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                                 lin_answer **out, linnet_error *err)
+{
+    return answer_at(memory, role_value, false, out, err);
+}
+
+linnet_status lin_memory_summarise(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                                   lin_answer **out, linnet_error *err)
+{
+    return answer_at(memory, role_value, true, out, err);
 }
 
 void lin_answer_free(lin_answer *answer)

@@ -21,6 +21,8 @@ static const struct holding_row {
 
 void lin_memory_add_component(lin_answer *answer, lin_component_list *list, lin_component component)
 {
+    if (answer->is_summary)
+        component.note = component.formula = NULL;
     component.note = component.note != NULL ? component.note : "";
     component.device = DEVICE;
     LIN_PUSH(&answer->arena, list, component);
@@ -61,7 +63,7 @@ void lin_memory_add_holding(const lin_memory *memory, lin_category category, int
             .bytes = bytes,
             .confidence = is_modeled ? LIN_BACKEND_MODELED : LIN_EXACT,
             .formula = lin_memory_copy(&answer->arena, memory->holdings[category].formula),
-            .note = holding_note(memory, category, &answer->arena),
+            .note = answer->is_summary ? NULL : holding_note(memory, category, &answer->arena),
         });
 }
 
@@ -82,17 +84,17 @@ static void add_workspace(const lin_memory *memory, int32_t moment, int64_t byte
     if (bytes == 0)
         return;
     const lin_step *step = &graph->steps.items[moment];
-    lin_memory_add_component(
-        answer, list,
-        (lin_component){
-            .name = "Backend workspace",
-            .category = LIN_CATEGORY_WORKSPACE,
-            .known = true,
-            .bytes = bytes,
-            .confidence = step->workspace_confidence,
-            .formula = lin_memory_formula(&answer->arena, scratch, graph->exprs, step->workspace),
-            .note = lin_memory_step_words(&answer->arena, graph, moment),
-        });
+    lin_component component = { .name = "Backend workspace",
+                                .category = LIN_CATEGORY_WORKSPACE,
+                                .known = true,
+                                .bytes = bytes,
+                                .confidence = step->workspace_confidence };
+    if (!answer->is_summary) {
+        component.formula =
+            lin_memory_formula(&answer->arena, scratch, graph->exprs, step->workspace);
+        component.note = lin_memory_step_words(&answer->arena, graph, moment);
+    }
+    lin_memory_add_component(answer, list, component);
 }
 
 void lin_memory_add_runtime(const lin_memory *memory, lin_answer *answer, lin_component_list *list)

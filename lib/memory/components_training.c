@@ -26,6 +26,8 @@ static const char *formula_of(const component_pass *p, lin_category category)
 {
     const lin_timeline *timeline = p->memory->timeline;
     lin_expr_table *exprs = p->memory->traced.graph->exprs;
+    if (p->answer->is_summary)
+        return NULL;
     lin_expr total = lin_expr_int(exprs, 0), run = LIN_EXPR_INVALID;
     int64_t count = 0;
     for (uint32_t i = 0; i < lin_timeline_count(timeline); i++) {
@@ -105,7 +107,8 @@ static const char *trained_note(const component_pass *p)
 {
     int64_t elements;
     const lin_training *training = p->memory->training;
-    if (!lin_expr_evaluate(p->memory->traced.graph->exprs, training->updated.elements,
+    if (p->answer->is_summary ||
+        !lin_expr_evaluate(p->memory->traced.graph->exprs, training->updated.elements,
                            p->memory->symbols, &elements))
         return "";
     return lin_arena_format(&p->answer->arena, "%lld trained parameters", (long long)elements);
@@ -263,6 +266,21 @@ void lin_memory_add_warned_training(const lin_memory *memory, lin_answer *answer
                              "the entry runs no array of blocks: nothing is checkpointed");
 }
 
+static const char *expert_shards_words(const lin_memory *memory, lin_arena *arena)
+{
+    const int64_t shards = memory->parallel.shards;
+    const int64_t alike = lin_parallel_expert_shards(&memory->parallel);
+    if (alike == 1)
+        return lin_arena_format(arena,
+                                "each expert is on one of the %lld shards, which has all of its "
+                                "weights, gradients and states",
+                                (long long)shards);
+    return lin_arena_format(arena,
+                            "each expert is on %lld of the %lld shards, and its states are split "
+                            "over those",
+                            (long long)alike, (long long)shards);
+}
+
 void lin_memory_add_assumed_training(const lin_memory *memory, lin_answer *answer,
                                      lin_words_list *list)
 {
@@ -278,6 +296,8 @@ void lin_memory_add_assumed_training(const lin_memory *memory, lin_answer *answe
                                               "each process stores its part of a weight, and that "
                                               "part's gradient and states, in %s",
                                               lin_dtype_name(training->part_dtype)));
+    if (training->is_sharded && memory->parallel.expert > 1)
+        lin_memory_add_words(answer, list, expert_shards_words(memory, &answer->arena));
     if (settings->is_first_step)
         lin_memory_add_words(answer, list, "the first step: optimizer states appear when it ends");
     if (settings->accumulation > 1)

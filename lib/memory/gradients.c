@@ -174,10 +174,11 @@ static linnet_status add_new_gradient(gradient_pass *p, uint32_t owner, int32_t 
 
 /* A gradient is whole before it is added to a sum, or spread over shards whose weights are whole:
  * with parts of weights the published rule (tracing.md 11.4) counts none. */
-static bool makes_new_gradients(const lin_memory *memory)
+static bool makes_new_gradient(const lin_memory *memory, const lin_object *parameter)
 {
     return memory->training->settings.accumulation > 1 || lin_stage_replays(memory) ||
-           (lin_training_shards_gradients(memory) && !lin_training_shards_weights(memory));
+           (lin_training_shards_gradients(memory) && !lin_training_shards_weights(memory) &&
+            lin_training_is_split(memory, parameter));
 }
 
 static linnet_status note_readers(gradient_pass *p, int32_t step, const uint32_t *objects,
@@ -192,7 +193,7 @@ static linnet_status note_readers(gradient_pass *p, int32_t step, const uint32_t
             training->trained[owner] ? schedule->weight[step] : schedule->back[step];
         if (moment < p->begins[owner])
             p->begins[owner] = moment;
-        if (!training->trained[owner] || !makes_new_gradients(p->memory))
+        if (!training->trained[owner] || !makes_new_gradient(p->memory, &all[owner]))
             continue;
         const linnet_status status = add_new_gradient(p, owner, moment);
         if (status != LINNET_OK)
@@ -208,7 +209,7 @@ static linnet_status add_of_parameter(gradient_pass *p, uint32_t owner)
     const lin_object *object = &graph->objects.items[owner];
     const int64_t size = lin_dtype_bytes(lin_training_gradient_dtype(training, object));
     const lin_expr elements = lin_training_shards_gradients(p->memory)
-                                  ? lin_training_part(p->memory, object->elements)
+                                  ? lin_training_part(p->memory, object, object->elements)
                                   : object->elements;
     return add_gradient(
         p, owner,

@@ -29,6 +29,21 @@ typedef enum lin_pipeline_model {
 const char *lin_pipeline_model_name(lin_pipeline_model model);
 bool lin_pipeline_model_find(const char *name, lin_pipeline_model *out);
 
+struct lin_memory;
+struct lin_memory_settings;
+
+/*
+ * What the units of a model weigh where stages are not balanced by the bytes of their parameters.
+ * `weigh` is called while a memory is made: the graph is there, the marks of training, and the
+ * micro-batches, but no stages. It fills a weight of at least 0 for each unit of the graph.
+ */
+typedef struct lin_unit_weigher {
+    linnet_status (*weigh)(const struct lin_unit_weigher *self, struct lin_memory *memory,
+                           const struct lin_memory_settings *settings, int64_t *out,
+                           linnet_error *err);
+    const char *device; /* whose time it is */
+} lin_unit_weigher;
+
 /* Stages on ranks of their own (tracing.md 11). Zero is no pipeline. */
 typedef struct lin_pipeline_settings {
     int64_t ranks, microbatches; /* 0: 1, or what a schedule that was read has */
@@ -36,9 +51,12 @@ typedef struct lin_pipeline_settings {
     const char *schedule;        /* a name; NULL: 1f1b */
     const char *schedule_text;   /* in place of a name: JSON; NULL: none */
     uint64_t schedule_length;
-    const char *schedule_source; /* what messages call it */
-    const char *stages;          /* the unit each later stage starts at; NULL: balanced */
+    const char *schedule_source;     /* what messages call it */
+    const char *stages;              /* the unit each later stage starts at; NULL: balanced */
+    const lin_unit_weigher *weigher; /* borrowed; NULL: balanced by the bytes of parameters */
     lin_pipeline_model model;
+    bool any_backward; /* stages are made for backward passes that are whole and in parts, whatever
+                          the schedule has: another may replace it */
 } lin_pipeline_settings;
 
 /* A training step of the traced entry (tracing.md 9). Zero is the default everywhere. */
@@ -132,6 +150,7 @@ typedef struct lin_pipeline_answer {
     const char *model;         /* "linnet", "published" */
     const char *const *starts; /* the unit each later stage starts at */
     uint32_t start_count;
+    const char *balanced_on; /* the device by whose time it is balanced; NULL: by bytes, by hand */
 } lin_pipeline_answer;
 
 /* Part of a step: moments [first, end). */
@@ -169,6 +188,7 @@ typedef struct lin_answer_timeline {
 typedef struct lin_answer {
     lin_arena arena;
     lin_allocator allocator;
+    bool is_summary; /* see lin_memory_summarise */
     /* configuration, as the report prints it */
     const char *backend, *model, *entry, *numerics, *dtype;
     int64_t role_value[LIN_ROLE_COUNT]; /* -1: not set */
@@ -224,6 +244,17 @@ uint32_t lin_memory_stage_count(const lin_memory *memory);
 const lin_stage_graph *lin_memory_stage(const lin_memory *memory, uint32_t stage);
 /* What its ranks do, in order; NULL: none, or the published model of 1f1b and gpipe. */
 const struct lin_schedule *lin_memory_schedule(const lin_memory *memory);
+/* A schedule as a memory follows it, with its transfers: lin_schedule_free() it. */
+struct lin_schedule_request;
+linnet_status lin_memory_schedule_new(const struct lin_schedule_request *request, bool training,
+                                      const lin_allocator *allocator, struct lin_schedule **out,
+                                      linnet_error *err);
+/* Another schedule of the same stages, on as many ranks as it has; borrowed from then on.
+ * LINNET_ERROR_ARGUMENT: another number of stages, backward passes of a kind (whole, or in parts)
+ * that the first one did not have, micro-batches that cut nothing. After a failure the memory can
+ * only be freed, or given another schedule. */
+linnet_status lin_memory_reschedule(lin_memory *memory, struct lin_schedule *schedule,
+                                    linnet_error *err);
 /* Micro-batches of a step, and the sizes of one. LINNET_ERROR_ARGUMENT: they do not divide them. */
 int64_t lin_memory_microbatches(const lin_memory *memory);
 linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
@@ -232,8 +263,13 @@ linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[
  * again, at sizes by symbol. 0: nothing, or a count is not known. */
 #define LIN_NO_STAGE UINT32_MAX
 double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *symbols);
+/* Whether checkpointing computes a step of the whole again. */
+bool lin_memory_recomputes(const lin_memory *memory, uint32_t step);
 /* By object: an owner whose bytes are updated; NULL in inference. */
 const bool *lin_memory_trained(lin_memory *memory, uint32_t stage);
+/* Bytes of an element of the master weights, and of a gradient, as configured; 0: not given. */
+int64_t lin_memory_master_size(const lin_memory *memory);
+int64_t lin_memory_gradient_size(const lin_memory *memory);
 
 /* Peaks at another size; 0 keeps a role as configured. Allocates nothing. LINNET_ERROR_ARGUMENT: a
  * size is negative, or given for a role that is not free. LINNET_ERROR_OVERFLOW. One thread at a
@@ -244,9 +280,28 @@ linnet_status lin_memory_peaks(lin_memory *memory, const int64_t role_value[LIN_
  * nothing. LINNET_ERROR_ARGUMENT as above. */
 linnet_status lin_memory_holds(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
                                bool *out, linnet_error *err);
+/* What sizes mean: every free role's value, -1 for the others. As lin_memory_peaks. */
+linnet_status lin_memory_sizes(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                               int64_t out[LIN_ROLE_COUNT], linnet_error *err);
+
+/* Bytes that some device has at least, of the last size evaluated. The first four are the most that
+ * any stage has, and what shards may split. */
+typedef struct lin_memory_floor {
+    int64_t parameters, gradients, masters, states;
+    int64_t stored;  /* all four of one stage */
+    int64_t kept;    /* the same without gradients, and what it keeps of one micro-batch */
+    int64_t runtime; /* the fewest runtime items of any device */
+} lin_memory_floor;
+void lin_memory_floors(const lin_memory *memory, lin_memory_floor *out);
+
 /* The whole answer at another size. */
 linnet_status lin_memory_analyse(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
                                  lin_answer **out, linnet_error *err);
+/* The same without what costs most and a reader of many sizes does not look at: components have
+ * neither formula nor note, where the peak is is not worded, and there is no plan, timeline,
+ * description of the training step, list of tensors or assumptions. */
+linnet_status lin_memory_summarise(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                                   lin_answer **out, linnet_error *err);
 void lin_answer_free(lin_answer *answer);
 
 #endif

@@ -256,7 +256,7 @@ static linnet_status add_parameter(optimizer_pass *p, uint32_t i)
     const lin_dtype gradient = lin_training_gradient_dtype(training, object);
     const updated_parameter parameter = {
         .object = object,
-        .elements = lin_training_part(p->memory, object->elements),
+        .elements = lin_training_part(p->memory, object, object->elements),
         .exprs = graph->exprs,
         .size = lin_dtype_bytes(lin_training_updated_dtype(training, object)),
         .gradient_size = lin_dtype_bytes(gradient),

@@ -93,146 +93,6 @@ static linnet_status open_stages(lin_memory *memory, lin_text *text, linnet_erro
     return LINNET_OK;
 }
 
-/* ---- what ranks have beside their stages ---- */
-
-static bool has_object(const uint32_t *objects, uint32_t count, uint32_t object)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (objects[i] == object)
-            return true;
-    return false;
-}
-
-/* The entry's inputs that the slots of a direction read, each once. */
-static uint32_t list_inputs(const lin_memory *memory, uint32_t rank, uint32_t direction,
-                            uint32_t *objects, uint32_t count)
-{
-    const lin_pipeline *p = memory->pipeline;
-    const uint32_t before = count;
-    for (uint32_t slot = 0; slot < p->schedule->rank[rank].slot_count; slot++) {
-        const lin_slot *s = &p->schedule->rank[rank].slots[slot];
-        const lin_stage_graph *split = p->stages[s->stage].split;
-        const uint32_t end = split->graph.parameter_objects;
-        for (uint32_t i = end; i < split->graph.objects.count && s->direction == direction; i++) {
-            const uint32_t whole = split->whole_object[i];
-            if (memory->traced.graph->objects.items[whole].producer == LIN_NO_STEP &&
-                !has_object(objects + before, count - before, whole))
-                objects[count++] = whole;
-        }
-    }
-    return count;
-}
-
-static void list_rank_inputs(lin_memory *memory)
-{
-    lin_pipeline *p = memory->pipeline;
-    const lin_graph *graph = memory->traced.graph;
-    uint32_t inputs = 0;
-    lin_expr *wanted = LIN_NEW_ARRAY(&memory->scratch, lin_expr, graph->objects.count);
-    for (uint32_t i = 0; i < graph->objects.count; i++) {
-        const lin_object *o = &graph->objects.items[i];
-        const bool is_input = !o->persistent && o->producer == LIN_NO_STEP;
-        inputs += is_input;
-        wanted[i] = is_input ? o->bytes : lin_expr_int(graph->exprs, 0);
-        if (is_input && p->cut >= 0 &&
-            lin_expr_mentions(graph->exprs, o->bytes, graph->role_symbols[p->cut]))
-            wanted[i] = lin_expr_floordiv(graph->exprs, o->bytes,
-                                          lin_expr_int(graph->exprs, p->schedule->directions));
-    }
-    p->input_program = lin_expr_compile(&memory->arena, graph->exprs, wanted, graph->objects.count);
-    p->input_bytes = LIN_NEW_ARRAY(&memory->arena, int64_t, graph->objects.count);
-
-    lin_rank_inputs *ranks = LIN_NEW_ARRAY(&memory->arena, lin_rank_inputs, p->schedule->ranks);
-    for (uint32_t r = 0; r < p->schedule->ranks; r++) {
-        uint32_t *objects =
-            LIN_NEW_ARRAY(&memory->arena, uint32_t, (uint64_t)inputs * p->schedule->directions);
-        for (uint32_t d = 0; d < p->schedule->directions; d++)
-            ranks[r].count = list_inputs(memory, r, d, objects, ranks[r].count);
-        ranks[r].objects = objects;
-    }
-    p->inputs = ranks;
-}
-
-static lin_channels channels_of(const lin_memory *memory, uint32_t rank)
-{
-    const lin_pipeline *p = memory->pipeline;
-    bool sends = false, receives = false;
-    if (p->ranks < 2)
-        return LIN_CHANNELS_NONE;
-    if (memory->settings.training != NULL)
-        return LIN_CHANNELS_BOTH;
-    if (p->schedule == NULL) {
-        sends = rank + 1 < p->ranks;
-        receives = rank > 0;
-    } else {
-        for (uint32_t i = 0; i < p->schedule->rank[rank].action_count; i++) {
-            const uint8_t kind = p->schedule->rank[rank].actions[i].kind;
-            sends |= kind == LIN_ACTION_SEND_FORWARD;
-            receives |= kind == LIN_ACTION_RECV_FORWARD;
-        }
-    }
-    return sends && receives ? LIN_CHANNELS_BOTH
-           : sends           ? LIN_CHANNELS_SEND
-           : receives        ? LIN_CHANNELS_RECEIVE
-                             : LIN_CHANNELS_NONE;
-}
-
-static linnet_status fill_runtime(lin_memory *memory, lin_channels channels, linnet_error *err)
-{
-    lin_pipeline *p = memory->pipeline;
-    lin_runtime_set *set = &p->runtime[channels];
-    const lin_communication needs =
-        lin_comm_needs(&memory->parallel, memory->traced.split_tensors > 0, &memory->scratch);
-    const bool several = p->ranks > 1;
-    const lin_runtime_settings settings = {
-        .backend = memory->settings.backend,
-        .training = memory->settings.training != NULL,
-        .processes = p->ranks > needs.processes ? p->ranks : needs.processes,
-        .communicators = needs.communicators + several,
-        .communicator_note = !several
-                                 ? needs.note
-                                 : lin_arena_format(&memory->scratch, "%s%spipeline", needs.note,
-                                                    needs.note[0] != '\0' ? ", " : ""),
-        .channels = channels != LIN_CHANNELS_NONE && needs.channels != LIN_CHANNELS_NONE
-                        ? LIN_CHANNELS_BOTH
-                    : channels != LIN_CHANNELS_NONE ? channels
-                                                    : needs.channels,
-        .context_bytes = memory->settings.context_bytes,
-        .cublas_workspace_config = memory->settings.cublas_workspace_config,
-        .allocator = &memory->allocator,
-    };
-    const linnet_status status = lin_backend_runtime(&settings, set->items, &set->count, err);
-    if (status != LINNET_OK)
-        return status;
-    set->made = true;
-    for (uint32_t i = 0; i < set->count; i++) {
-        lin_runtime_item *item = &set->items[i];
-        item->name = lin_memory_copy(&memory->arena, item->name);
-        item->note = lin_memory_copy(&memory->arena, item->note);
-        const bool is_workspace = item->known && item->category == LIN_CATEGORY_WORKSPACE;
-        if (!lin_add_i64(set->bytes, item->known ? item->bytes : 0, &set->bytes) ||
-            !lin_add_i64(set->workspace_bytes, is_workspace ? item->bytes : 0,
-                         &set->workspace_bytes))
-            return lin_pipeline_fail_sum(err);
-    }
-    return LINNET_OK;
-}
-
-static linnet_status list_channels(lin_memory *memory, linnet_error *err)
-{
-    lin_pipeline *p = memory->pipeline;
-    p->channels = LIN_NEW_ARRAY(&memory->arena, uint8_t, (uint64_t)p->ranks);
-    for (uint32_t r = 0; r < p->ranks; r++) {
-        const lin_channels channels = channels_of(memory, r);
-        p->channels[r] = (uint8_t)channels;
-        const linnet_status status =
-            p->runtime[channels].made ? LINNET_OK : fill_runtime(memory, channels, err);
-        if (status != LINNET_OK)
-            return status;
-    }
-    return LINNET_OK;
-}
-
 /* ---- preparing ---- */
 
 static linnet_status check_rest(const lin_memory *memory, linnet_error *err)
@@ -281,20 +141,30 @@ static void make_room(lin_memory *memory)
         note_room(p, &p->stages[i].whole, &scratch);
         note_room(p, &p->stages[i].parts, &scratch);
     }
-    if (p->input_program != NULL)
-        note_scratch(&scratch, p->input_program);
     p->scratch = LIN_NEW_ARRAY(&memory->arena, int64_t, scratch);
     p->moments = LIN_NEW_ARRAY(&memory->arena, int64_t, 3 * p->longest);
-    p->peaks = LIN_NEW_ARRAY(&memory->arena, lin_device_peak, (uint64_t)p->ranks);
-    uint32_t slots = 0;
-    for (uint32_t r = 0; p->schedule != NULL && r < p->schedule->ranks; r++)
-        slots = p->schedule->rank[r].slot_count > slots ? p->schedule->rank[r].slot_count : slots;
-    p->slots = LIN_NEW_ARRAY(&memory->arena, lin_slot_state, slots);
+}
+
+static linnet_status plan_stages(lin_memory *memory, linnet_error *err)
+{
+    lin_pipeline *p = memory->pipeline;
+    const lin_graph *graph = memory->traced.graph;
+    const lin_unit_weigher *weigher = p->settings.weigher;
+    if (weigher == NULL || p->settings.stages != NULL || p->stage_count == 1)
+        return lin_stages_plan(graph, memory->symbols, p->stage_count, p->settings.stages,
+                               &memory->arena, &p->plan, err);
+    int64_t *weights = LIN_NEW_ARRAY(&memory->scratch, int64_t, graph->units.count);
+    const linnet_status status = weigher->weigh(weigher, memory, &memory->settings, weights, err);
+    p->balanced_on = lin_memory_copy(&memory->arena, weigher->device);
+    return status == LINNET_OK ? lin_stages_weigh(graph, memory->symbols, p->stage_count, weights,
+                                                  &memory->arena, &p->plan, err)
+                               : status;
 }
 
 linnet_status lin_pipeline_prepare(lin_memory *memory, lin_text *text, linnet_error *err)
 {
     lin_pipeline *p = LIN_NEW(&memory->arena, lin_pipeline);
+    lin_arena_init(&p->arena, &memory->allocator);
     const lin_interval_list nothing = { NULL, 0, 0 };
     linnet_status status;
     memory->pipeline = p;
@@ -306,16 +176,13 @@ linnet_status lin_pipeline_prepare(lin_memory *memory, lin_text *text, linnet_er
         return status;
     lin_memory_compile(memory, &nothing, 1, text);
     set_symbols(memory);
-    if ((status = lin_stages_plan(memory->traced.graph, memory->symbols, p->stage_count,
-                                  p->settings.stages, &memory->arena, &p->plan, err)) !=
-            LINNET_OK ||
+    if ((status = plan_stages(memory, err)) != LINNET_OK ||
         (status = open_stages(memory, text, err)) != LINNET_OK ||
-        (status = list_channels(memory, err)) != LINNET_OK)
+        (status = lin_pipeline_list_ranks(memory, err)) != LINNET_OK)
         return status;
-    if (p->schedule != NULL)
-        list_rank_inputs(memory);
     make_room(memory);
     p->settings.schedule_text = p->settings.stages = NULL; /* read; the caller's may go */
+    p->settings.weigher = NULL;
     return LINNET_OK;
 }
 
@@ -332,7 +199,9 @@ void lin_pipeline_free(lin_memory *memory)
     lin_pipeline *p = memory->pipeline;
     if (p == NULL)
         return;
-    lin_schedule_free(p->schedule);
+    if (p->owns_schedule)
+        lin_schedule_free(p->schedule);
+    lin_arena_free(&p->arena);
     for (uint32_t i = 0; i < p->stage_count && p->stages != NULL; i++) {
         close_stage(&p->stages[i].whole);
         close_stage(&p->stages[i].parts);

@@ -6,6 +6,7 @@
  * Pipelines (tracing.md 11); lib/memory alone includes this, and the tests that judge the replay.
  *
  *     pipeline.c            what is asked for, the stages as memories of their own, another size
+ *     pipeline_ranks.c      what follows from a schedule alone, another schedule
  *     pipeline_settings.c   the flags' rules, the schedule, which role is cut
  *     stage_training.c      what a stage takes over from the marks of the whole model
  *     pipeline_published.c  the closed forms for gpipe and 1f1b
@@ -145,18 +146,22 @@ typedef struct lin_rank_inputs {
 
 struct lin_pipeline {
     lin_pipeline_settings settings; /* its texts in the memory's arena */
+    const char *cublas_workspace;   /* as configured; NULL: the default */
+    lin_arena arena;                /* of what follows from the schedule */
     lin_schedule *schedule;         /* with transfers; NULL: published */
+    bool owns_schedule;
     bool backwards_apart, backwards_whole;
     int64_t ranks, microbatches, virtual_stages;
     lin_role cut; /* -1: nothing is */
     lin_stage_plan plan;
+    const char *balanced_on; /* as lin_pipeline_answer */
     lin_stage *stages;
     uint32_t stage_count;
     lin_runtime_set runtime[LIN_CHANNELS_EXCHANGE + 1]; /* by channels */
     uint8_t *channels;                                  /* a lin_channels by rank */
     const lin_rank_inputs *inputs;                      /* by rank; of the replay */
     lin_expr_program *input_program; /* bytes of the entry's inputs by object, of one direction */
-    int64_t *input_bytes;
+    int64_t *input_bytes, *input_scratch;
     lin_device_peak *peaks; /* by rank, at the last sizes */
     uint32_t most;          /* the rank that needs the most */
     int64_t *moments;       /* three columns, each as long as the longest timeline and one more */
@@ -170,6 +175,14 @@ linnet_status lin_pipeline_read(lin_memory *memory, linnet_error *err);
 /* The symbols of one micro-batch: `role_value` with the cut role divided. */
 linnet_status lin_pipeline_cut(const lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
                                int64_t out[LIN_ROLE_COUNT], linnet_error *err);
+
+/* pipeline_ranks.c: what follows from the schedule; the stages are there. */
+linnet_status lin_pipeline_list_ranks(lin_memory *memory, linnet_error *err);
+
+/* pipeline_settings.c */
+void lin_pipeline_take_schedule(lin_pipeline *p, lin_schedule *schedule);
+void lin_pipeline_backwards(const lin_schedule *schedule, bool *out_whole, bool *out_apart);
+linnet_status lin_pipeline_find_cut(lin_memory *memory, linnet_error *err);
 
 /* stage_training.c */
 /* Whether the step's backward has a part for weights: it reads a trained parameter. */

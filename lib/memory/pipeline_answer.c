@@ -201,12 +201,16 @@ static const char *assumption(const answer_pass *a)
 static void add_assumption(const answer_pass *a)
 {
     const uint32_t count = a->answer->assumption_count;
-    const char **words = LIN_NEW_ARRAY(&a->answer->arena, const char *, (uint64_t)count + 1);
+    const char **words = LIN_NEW_ARRAY(&a->answer->arena, const char *, (uint64_t)count + 2);
     for (uint32_t i = 0; i < count; i++)
         words[i] = a->answer->assumptions[i];
     words[count] = assumption(a);
     a->answer->assumptions = words;
     a->answer->assumption_count = count + 1;
+    if (a->p->balanced_on != NULL)
+        words[a->answer->assumption_count++] = lin_arena_format(
+            &a->answer->arena, "stages are balanced by the time of a micro-batch on `%s`",
+            a->p->balanced_on);
 }
 
 static void describe(const answer_pass *a)
@@ -227,6 +231,7 @@ static void describe(const answer_pass *a)
         .model = lin_pipeline_model_name(p->settings.model),
         .starts = starts,
         .start_count = p->stage_count - 1,
+        .balanced_on = lin_memory_copy(arena, p->balanced_on),
     };
     a->answer->pipeline = out;
     a->answer->parallel.pipeline = p->ranks;
@@ -240,22 +245,16 @@ static void set_runtime(lin_memory *child, const lin_runtime_set *set)
     child->runtime_count = set->count;
 }
 
-static linnet_status fill(answer_pass *a, const lin_evaluated *at, lin_text *text,
-                          linnet_error *err)
+/* What a summary does without. */
+static linnet_status fill_details(answer_pass *a, const lin_evaluated *at, lin_text *text,
+                                  linnet_error *err)
 {
     lin_evaluated inner = { .peak = a->peak->moment < 0 ? 0 : a->peak->moment };
     inner.live.moment = inner.full.moment = inner.peak;
-    list_devices(a);
-    describe(a);
-    list_components(a);
-    a->answer->peak_step = a->peak->moment;
     a->answer->peak_at = peak_words(a);
-    a->answer->steps = a->child->traced.graph->steps.count;
     if (a->memory->training != NULL)
         lin_training_describe(a->child, a->answer);
     lin_memory_list_largest(a->child, &inner, text, a->answer);
-    lin_memory_list_unknown(a->child, a->answer);
-    lin_memory_list_warnings(a->memory, a->answer);
     lin_memory_list_assumptions(a->memory, at, a->answer);
     add_assumption(a);
     if (a->memory->training != NULL)
@@ -265,6 +264,19 @@ static linnet_status fill(answer_pass *a, const lin_evaluated *at, lin_text *tex
                             &inner.full, NULL))
         return lin_pipeline_fail_sum(err);
     return lin_memory_plan_transient(a->child, &inner, a->answer, err);
+}
+
+static linnet_status fill(answer_pass *a, const lin_evaluated *at, lin_text *text,
+                          linnet_error *err)
+{
+    list_devices(a);
+    describe(a);
+    list_components(a);
+    a->answer->peak_step = a->peak->moment;
+    a->answer->steps = a->child->traced.graph->steps.count;
+    lin_memory_list_unknown(a->child, a->answer);
+    lin_memory_list_warnings(a->memory, a->answer);
+    return a->answer->is_summary ? LINNET_OK : fill_details(a, at, text, err);
 }
 
 linnet_status lin_pipeline_fill(lin_memory *memory, const lin_evaluated *at, lin_text *text,

@@ -489,7 +489,7 @@ static bool replay_rank(lin_memory *memory, uint32_t number)
 linnet_status lin_pipeline_replay(lin_memory *memory, linnet_error *err)
 {
     lin_pipeline *p = memory->pipeline;
-    if (!lin_expr_run(p->input_program, memory->symbols, p->scratch, p->input_bytes, NULL))
+    if (!lin_expr_run(p->input_program, memory->symbols, p->input_scratch, p->input_bytes, NULL))
         return lin_pipeline_fail_sum(err);
     for (uint32_t r = 0; r < p->schedule->ranks; r++)
         if (!replay_rank(memory, r))

@@ -94,12 +94,15 @@ static linnet_status open_schedule(const lin_memory *memory, lin_schedule **out,
 }
 
 /* Forwards alone: what inference runs of a schedule. */
-static void drop_backwards(lin_schedule *schedule, lin_arena *arena)
+static bool drop_backwards(lin_schedule *schedule)
 {
-    lin_schedule_rank *ranks = LIN_NEW_ARRAY(arena, lin_schedule_rank, schedule->ranks);
-    for (uint32_t r = 0; r < schedule->ranks; r++) {
+    lin_schedule_rank *ranks = LIN_NEW_ARRAY(&schedule->arena, lin_schedule_rank, schedule->ranks);
+    for (uint32_t r = 0; r < schedule->ranks && ranks != NULL; r++) {
         const lin_schedule_rank *from = &schedule->rank[r];
-        lin_action *actions = LIN_NEW_ARRAY(arena, lin_action, from->action_count);
+        lin_action *actions =
+            LIN_NEW_ARRAY(&schedule->arena, lin_action, (uint64_t)from->action_count + 1);
+        if (actions == NULL)
+            return false;
         ranks[r] = *from;
         ranks[r].action_count = 0;
         for (uint32_t i = 0; i < from->action_count; i++) {
@@ -112,41 +115,70 @@ static void drop_backwards(lin_schedule *schedule, lin_arena *arena)
         ranks[r].actions = actions;
     }
     schedule->rank = ranks;
+    return ranks != NULL;
 }
 
-static void note_backwards(lin_pipeline *p)
+void lin_pipeline_backwards(const lin_schedule *schedule, bool *out_whole, bool *out_apart)
 {
-    for (uint32_t r = 0; r < p->schedule->ranks; r++)
-        for (uint32_t i = 0; i < p->schedule->rank[r].action_count; i++) {
-            const uint8_t kind = p->schedule->rank[r].actions[i].kind;
-            p->backwards_whole |= kind == LIN_ACTION_BACKWARD;
-            p->backwards_apart |= kind == LIN_ACTION_INPUT || kind == LIN_ACTION_WEIGHT;
+    for (uint32_t r = 0; r < schedule->ranks; r++)
+        for (uint32_t i = 0; i < schedule->rank[r].action_count; i++) {
+            const uint8_t kind = schedule->rank[r].actions[i].kind;
+            *out_whole |= kind == LIN_ACTION_BACKWARD;
+            *out_apart |= kind == LIN_ACTION_INPUT || kind == LIN_ACTION_WEIGHT;
         }
+}
+
+/* With its transfers; without backwards in inference. */
+static linnet_status finish_schedule(lin_schedule *take_made, bool trains,
+                                     const lin_allocator *allocator, lin_schedule **out,
+                                     linnet_error *err)
+{
+    static const lin_lowering transfers = { .step = true };
+    if (!trains && !drop_backwards(take_made)) {
+        lin_schedule_free(take_made);
+        return lin_fail_memory(err);
+    }
+    if (take_made->has_transfers) {
+        *out = take_made;
+        return LINNET_OK;
+    }
+    const linnet_status status = lin_schedule_lower(take_made, &transfers, allocator, out, err);
+    lin_schedule_free(take_made);
+    return status;
+}
+
+linnet_status lin_memory_schedule_new(const lin_schedule_request *request, bool training,
+                                      const lin_allocator *allocator, lin_schedule **out,
+                                      linnet_error *err)
+{
+    lin_schedule *made = NULL;
+    const linnet_status status = lin_schedule_new(request, allocator, &made, err);
+    return status == LINNET_OK ? finish_schedule(made, training, allocator, out, err) : status;
+}
+
+void lin_pipeline_take_schedule(lin_pipeline *p, lin_schedule *schedule)
+{
+    p->schedule = schedule;
+    p->ranks = schedule->ranks;
+    p->microbatches = schedule->microbatches;
+    p->stage_count = schedule->stages;
+    p->virtual_stages = (int64_t)schedule->stages / schedule->ranks;
 }
 
 static linnet_status make_schedule(lin_memory *memory, linnet_error *err)
 {
-    static const lin_lowering transfers = { .step = true };
     lin_pipeline *p = memory->pipeline;
-    lin_schedule *made = NULL;
+    lin_schedule *made = NULL, *schedule = NULL;
     linnet_status status = open_schedule(memory, &made, err);
+    if (status == LINNET_OK)
+        status = finish_schedule(made, memory->settings.training != NULL, &memory->allocator,
+                                 &schedule, err);
     if (status != LINNET_OK)
         return status;
-    if (memory->settings.training == NULL)
-        drop_backwards(made, &memory->arena);
-    if (made->has_transfers) {
-        p->schedule = made;
-    } else {
-        status = lin_schedule_lower(made, &transfers, &memory->allocator, &p->schedule, err);
-        lin_schedule_free(made);
-        if (status != LINNET_OK)
-            return status;
-    }
-    p->ranks = p->schedule->ranks;
-    p->microbatches = p->schedule->microbatches;
-    p->stage_count = p->schedule->stages;
-    p->virtual_stages = (int64_t)p->schedule->stages / p->schedule->ranks;
-    note_backwards(p);
+    p->owns_schedule = true;
+    lin_pipeline_take_schedule(p, schedule);
+    p->backwards_whole = p->backwards_apart = p->settings.any_backward;
+    lin_pipeline_backwards(schedule, &p->backwards_whole, &p->backwards_apart);
     return LINNET_OK;
 }
 
@@ -160,7 +192,7 @@ static const lin_object *first_input(const lin_graph *graph)
     return NULL;
 }
 
-static linnet_status find_cut(lin_memory *memory, linnet_error *err)
+linnet_status lin_pipeline_find_cut(lin_memory *memory, linnet_error *err)
 {
     lin_graph *graph = memory->traced.graph;
     const lin_object *input = first_input(graph);
@@ -242,6 +274,9 @@ linnet_status lin_pipeline_read(lin_memory *memory, linnet_error *err)
     lin_pipeline *p = memory->pipeline;
     const lin_pipeline_settings *given = &memory->settings.pipeline;
     p->settings = *given;
+    if (memory->settings.cublas_workspace_config != NULL)
+        p->cublas_workspace =
+            lin_memory_copy(&memory->arena, memory->settings.cublas_workspace_config);
     p->settings.schedule =
         lin_memory_copy(&memory->arena, given->schedule != NULL ? given->schedule : "1f1b");
     p->ranks = given->ranks > 0 ? given->ranks : 1;
@@ -252,5 +287,5 @@ linnet_status lin_pipeline_read(lin_memory *memory, linnet_error *err)
     linnet_status status = published ? check_published(memory, err) : make_schedule(memory, err);
     if (status == LINNET_OK && published)
         status = check_modelled(memory, err);
-    return status == LINNET_OK ? find_cut(memory, err) : status;
+    return status == LINNET_OK ? lin_pipeline_find_cut(memory, err) : status;
 }

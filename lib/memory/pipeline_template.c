@@ -65,10 +65,13 @@ static lin_share share_of(const template_pass *p, const lin_interval *interval)
         (interval->object != UINT32_MAX && objects[interval->object].persistent &&
          interval->reason == LIN_REASON_STORED))
         return LIN_SHARE_HELD;
+    if (interval->reason != LIN_REASON_NEW_GRADIENT)
+        return LIN_SHARE_RUNS;
     /* With gradients spread over shards the first micro-batch's are whole for a moment too. */
-    return interval->reason == LIN_REASON_NEW_GRADIENT && !lin_training_shards_gradients(p->memory)
-               ? LIN_SHARE_NEW_GRADIENT
-               : LIN_SHARE_RUNS;
+    return lin_training_shards_gradients(p->memory) &&
+                   lin_training_is_split(p->memory, &objects[interval->object])
+               ? LIN_SHARE_RUNS
+               : LIN_SHARE_NEW_GRADIENT;
 }
 
 static void share_intervals(template_pass *p)

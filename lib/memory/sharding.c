@@ -14,6 +14,10 @@
  *     2        part               part        whole
  *     3        part               part        part
  *
+ * Experts that are spread over processes are on fewer of the shards (lin_parallel_expert_shards),
+ * and their states are split over those. On one alone, nothing of them is: their weights are there
+ * in the dtype that is updated, and a group in use has a copy of them in the model's.
+ *
  * A stage of a pipeline keeps its weights whole from the first micro-batch to the last.
  *
  * Parts of 3 are in the dtype that is updated, f32 unless another is given, and there are no
@@ -45,11 +49,27 @@ bool lin_training_shards_weights(const lin_memory *memory)
     return is_split(memory, 3);
 }
 
-lin_expr lin_training_part(const lin_memory *memory, lin_expr whole)
+/* Processes that each have a part of the states of the object. */
+static int64_t shards_of(const lin_memory *memory, const lin_object *object)
 {
-    lin_expr_table *exprs = memory->traced.graph->exprs;
+    return object->is_expert_part ? lin_parallel_expert_shards(&memory->parallel)
+                                  : memory->parallel.shards;
+}
+
+bool lin_training_is_split(const lin_memory *memory, const lin_object *object)
+{
+    return lin_training_shards(memory) && shards_of(memory, object) > 1;
+}
+
+static lin_expr divide_up(lin_expr_table *exprs, lin_expr e, int64_t parts)
+{
+    return parts > 1 ? lin_expr_ceildiv(exprs, e, lin_expr_int(exprs, parts)) : e;
+}
+
+lin_expr lin_training_part(const lin_memory *memory, const lin_object *object, lin_expr whole)
+{
     return lin_training_shards(memory)
-               ? lin_expr_ceildiv(exprs, whole, lin_expr_int(exprs, memory->parallel.shards))
+               ? divide_up(memory->traced.graph->exprs, whole, shards_of(memory, object))
                : whole;
 }
 
@@ -60,9 +80,9 @@ lin_expr lin_memory_stored_bytes(const lin_memory *memory, uint32_t index)
     if (object->category != LIN_CATEGORY_PARAMETERS || !lin_training_shards_weights(memory))
         return object->bytes;
     if (!memory->training->trained[index])
-        return lin_training_part(memory, object->bytes);
+        return lin_training_part(memory, object, object->bytes);
     const int64_t size = lin_dtype_bytes(lin_training_updated_dtype(memory->training, object));
-    return lin_expr_mul(exprs, lin_training_part(memory, object->elements),
+    return lin_expr_mul(exprs, lin_training_part(memory, object, object->elements),
                         lin_expr_int(exprs, size));
 }
 
@@ -79,7 +99,7 @@ linnet_status lin_training_check_shards(const lin_memory *memory, linnet_error *
             return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
                             "`%s` over shards is not modelled: it works on whole matrices",
                             optimizer);
-    return LINNET_OK;
+    return lin_parallel_check_expert_shards(&memory->parallel, err);
 }
 
 /* ---- groups ---- */
@@ -87,9 +107,9 @@ linnet_status lin_training_check_shards(const lin_memory *memory, linnet_error *
 typedef struct weight_group {
     const char *path; /* of the array's element; not NUL-terminated */
     uint64_t length;
-    lin_expr bytes;
-    int32_t first, last;   /* steps that read it; first LIN_NEVER: none */
-    int32_t begin, finish; /* moments of its backward and recomputation, inclusive */
+    lin_expr bytes, expert_bytes; /* the experts' are none of `bytes` */
+    int32_t first, last;          /* steps that read it; first LIN_NEVER: none */
+    int32_t begin, finish;        /* moments of its backward and recomputation, inclusive */
 } weight_group;
 
 typedef struct gather_pass {
@@ -97,7 +117,8 @@ typedef struct gather_pass {
     lin_interval_list *intervals;
     LIN_LIST(weight_group) groups;
     uint32_t *group_of; /* by owner */
-    lin_expr loose;
+    weight_group loose;
+    int64_t expert_shards;
     linnet_error *err;
 } gather_pass;
 
@@ -114,6 +135,19 @@ static uint64_t element_length(const char *path)
     return 0;
 }
 
+static weight_group empty_group(const gather_pass *p, const char *path, uint64_t length)
+{
+    const lin_expr zero = lin_expr_int(p->memory->traced.graph->exprs, 0);
+    return (weight_group){ .path = path,
+                           .length = length,
+                           .bytes = zero,
+                           .expert_bytes = zero,
+                           .first = LIN_NEVER,
+                           .last = -1,
+                           .begin = LIN_NEVER,
+                           .finish = -1 };
+}
+
 /* Parameters come array by array, so the group is most often among the last ones. */
 static uint32_t find_group(gather_pass *p, const char *path, uint64_t length)
 {
@@ -122,15 +156,21 @@ static uint32_t find_group(gather_pass *p, const char *path, uint64_t length)
         if (group->length == length && memcmp(group->path, path, length) == 0)
             return i;
     }
-    const weight_group fresh = { .path = path,
-                                 .length = length,
-                                 .bytes = lin_expr_int(p->memory->traced.graph->exprs, 0),
-                                 .first = LIN_NEVER,
-                                 .last = -1,
-                                 .begin = LIN_NEVER,
-                                 .finish = -1 };
-    LIN_PUSH(&p->memory->scratch, &p->groups, fresh);
+    LIN_PUSH(&p->memory->scratch, &p->groups, empty_group(p, path, length));
     return p->groups.count - 1;
+}
+
+/* Of what is whole here, only what computes in another dtype than it is stored in has a copy. */
+static void add_weight(const gather_pass *p, uint32_t index, weight_group *group)
+{
+    const lin_memory *memory = p->memory;
+    const lin_object *object = &memory->traced.graph->objects.items[index];
+    lin_expr *sum = object->is_expert_part ? &group->expert_bytes : &group->bytes;
+    if (!lin_training_is_split(memory, object) &&
+        (!memory->training->trained[index] ||
+         lin_training_updated_dtype(memory->training, object) == object->dtype))
+        return;
+    *sum = lin_expr_add(memory->traced.graph->exprs, *sum, object->bytes);
 }
 
 static void list_groups(gather_pass *p)
@@ -143,13 +183,9 @@ static void list_groups(gather_pass *p)
             object->path == NULL)
             continue;
         const uint64_t length = element_length(object->path);
-        if (length == 0) {
-            p->loose = lin_expr_add(graph->exprs, p->loose, object->bytes);
-            continue;
-        }
-        p->group_of[i] = find_group(p, object->path, length);
-        weight_group *group = &p->groups.items[p->group_of[i]];
-        group->bytes = lin_expr_add(graph->exprs, group->bytes, object->bytes);
+        if (length > 0)
+            p->group_of[i] = find_group(p, object->path, length);
+        add_weight(p, i, length > 0 ? &p->groups.items[p->group_of[i]] : &p->loose);
     }
 }
 
@@ -203,12 +239,23 @@ static linnet_status add_span(gather_pass *p, lin_expr bytes, int32_t first, int
     return LINNET_OK;
 }
 
-/* What comes to the part of its own when the tensor is spread over `parts` processes. */
-static lin_expr beside_part(const gather_pass *p, lin_expr bytes, int64_t parts)
+/* What comes to the part of its own, one of `shards`, when bytes are spread over `parts` of them;
+ * all of it where the part is the whole, in another dtype. */
+static lin_expr beside_part(const gather_pass *p, lin_expr bytes, int64_t shards, int64_t parts)
 {
     lin_expr_table *exprs = p->memory->traced.graph->exprs;
-    const lin_expr held = lin_expr_ceildiv(exprs, bytes, lin_expr_int(exprs, parts));
-    return lin_expr_sub(exprs, held, lin_training_part(p->memory, bytes));
+    if (shards == 1)
+        return parts == 1 ? bytes : lin_expr_int(exprs, 0);
+    const lin_expr held = divide_up(exprs, bytes, parts < shards ? parts : shards);
+    const lin_expr part = divide_up(exprs, bytes, shards);
+    return lin_expr_sub(exprs, held, part);
+}
+
+static lin_expr beside_parts(const gather_pass *p, const weight_group *group, int64_t parts)
+{
+    const lin_expr dense = beside_part(p, group->bytes, p->memory->parallel.shards, parts);
+    const lin_expr experts = beside_part(p, group->expert_bytes, p->expert_shards, parts);
+    return lin_expr_add(p->memory->traced.graph->exprs, dense, experts);
 }
 
 static linnet_status add_group(gather_pass *p, uint32_t index, const uint32_t *order,
@@ -221,15 +268,15 @@ static linnet_status add_group(gather_pass *p, uint32_t index, const uint32_t *o
     const weight_group *before = &p->groups.items[order[index > ahead ? index - ahead : 0]];
     const weight_group *after =
         &p->groups.items[order[index + ahead < count ? index + ahead : count - 1]];
-    const lin_expr whole = beside_part(p, group->bytes, 1);
+    const lin_expr whole = beside_parts(p, group, 1);
     if (parallel->reshard == LIN_RESHARD_NEVER)
         return add_span(p, whole, before->first, group->finish + 1);
     linnet_status status = add_span(p, whole, before->first, group->last + 1);
     if (status == LINNET_OK)
         status = add_span(p, whole, after->begin, group->finish + 1);
     if (status == LINNET_OK && parallel->reshard > 0)
-        status = add_span(p, beside_part(p, group->bytes, parallel->reshard), group->last + 1,
-                          after->begin);
+        status =
+            add_span(p, beside_parts(p, group, parallel->reshard), group->last + 1, after->begin);
     return status;
 }
 
@@ -260,9 +307,11 @@ static linnet_status add_held(gather_pass *p)
     lin_memory *memory = p->memory;
     const lin_graph *graph = memory->traced.graph;
     const lin_moments *schedule = &memory->training->schedule;
-    lin_expr held = beside_part(p, p->loose, 1), largest = lin_expr_int(graph->exprs, 0);
-    for (uint32_t i = 0; i < p->groups.count; i++)
-        held = lin_expr_add(graph->exprs, held, beside_part(p, p->groups.items[i].bytes, 1));
+    lin_expr held = beside_parts(p, &p->loose, 1), largest = lin_expr_int(graph->exprs, 0);
+    for (uint32_t i = 0; i < p->groups.count; i++) {
+        const lin_expr group = beside_parts(p, &p->groups.items[i], 1);
+        held = lin_expr_add(graph->exprs, held, group);
+    }
     for (uint32_t i = 0; i < graph->parameter_objects; i++)
         if (memory->training->trained[i])
             largest = lin_expr_max(graph->exprs, largest, graph->objects.items[i].bytes);
@@ -280,7 +329,8 @@ linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *i
     uint32_t count;
     if (!lin_training_shards_weights(memory))
         return LINNET_OK;
-    p.loose = lin_expr_int(graph->exprs, 0);
+    p.loose = empty_group(&p, NULL, 0);
+    p.expert_shards = lin_parallel_expert_shards(&memory->parallel);
     p.group_of = LIN_NEW_ARRAY(&memory->scratch, uint32_t, graph->objects.count);
     list_groups(&p);
     if (memory->stage != NULL)
@@ -292,7 +342,7 @@ linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *i
     }
     const uint32_t *order = sort_groups(&p, &count);
     linnet_status status =
-        add_span(&p, beside_part(&p, p.loose, 1), 0, memory->training->schedule.length);
+        add_span(&p, beside_parts(&p, &p.loose, 1), 0, memory->training->schedule.length);
     for (uint32_t i = 0; i < count && status == LINNET_OK; i++)
         status = add_group(&p, i, order, count);
     return status;

@@ -64,6 +64,29 @@ double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *
     return forward > 0 ? again / forward : 0;
 }
 
+bool lin_memory_recomputes(const lin_memory *memory, uint32_t step)
+{
+    const lin_training *training = memory->training;
+    return training != NULL && training->checkpoints &&
+           training->schedule.region[step] != LIN_NO_REGION;
+}
+
+int64_t lin_memory_master_size(const lin_memory *memory)
+{
+    const lin_training *training = memory->training;
+    return training != NULL && training->settings.has_master_dtype
+               ? lin_dtype_bytes(training->settings.master_dtype)
+               : 0;
+}
+
+int64_t lin_memory_gradient_size(const lin_memory *memory)
+{
+    const lin_training *training = memory->training;
+    return training != NULL && training->settings.has_gradient_dtype
+               ? lin_dtype_bytes(training->settings.gradient_dtype)
+               : 0;
+}
+
 const bool *lin_memory_trained(lin_memory *memory, uint32_t stage)
 {
     const lin_memory *part = part_of(memory, stage);

@@ -111,8 +111,10 @@ linnet_status lin_training_add_optimizer(lin_memory *memory, lin_interval_list *
 bool lin_training_shards(const lin_memory *memory);
 bool lin_training_shards_gradients(const lin_memory *memory);
 bool lin_training_shards_weights(const lin_memory *memory);
-/* Of elements or bytes, what one process has; all of them without shards. */
-lin_expr lin_training_part(const lin_memory *memory, lin_expr whole);
+/* Whether shards have parts of what belongs to the object: not of experts that are on one alone. */
+bool lin_training_is_split(const lin_memory *memory, const lin_object *object);
+/* Of its elements or bytes, what one process has; all of them without shards. */
+lin_expr lin_training_part(const lin_memory *memory, const lin_object *object, lin_expr whole);
 linnet_status lin_training_check_shards(const lin_memory *memory, linnet_error *err);
 linnet_status lin_training_add_gathered(lin_memory *memory, lin_interval_list *intervals,
                                         linnet_error *err);

@@ -52,4 +52,11 @@ const char *lin_fit_verdict(int64_t expected_peak, int64_t device_bytes);
 /* The role that `--maximize` calls so. */
 bool lin_fit_role_find(const char *name, lin_role *out);
 
+/* Searches over whole layouts, and over changes, have headers of their own. */
+#include "plan/advise.h"
+#include "plan/layouts.h"
+
+/* So have stages that are balanced by time. */
+#include "plan/stage_balance.h"
+
 #endif

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "json/json.h"
+#include "report/report_measured.h"
 
 static const char *const rate_words[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
 static const char *const attention_words[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
@@ -68,6 +68,12 @@ static void add_rates(lin_text *out, const lin_profile *p)
     add_scaled(out, "Link, one direction", p->link, 1e9, "GB/s");
     add_scaled(out, "  latency", p->latency, 1e-6, "us");
     add_scaled(out, "  a small sum", p->reduce, 1e-6, "us");
+    if (p->node.devices > 0) {
+        add_name(out, "Node");
+        lin_text_addf(out, "%lld devices on the link\n", (long long)p->node.devices);
+        add_scaled(out, "  network, a device", p->node.network, 1e9, "GB/s");
+        add_scaled(out, "  latency", p->node.latency, 1e-6, "us");
+    }
     add_scaled(out, "Kernel", p->kernel, 1e-6, "us");
     add_scaled(out, "  strided", p->strided_kernel, 1e-6, "us");
     add_scaled(out, "Host, a call", p->dispatch, 1e-6, "us");
@@ -93,6 +99,7 @@ void lin_report_device_text(lin_text *out, const lin_profile *profile)
     if (profile->driver_bytes > 0)
         add_bytes(out, "  as the driver says", profile->driver_bytes);
     add_rates(out, profile);
+    lin_report_measured_text(out, &profile->measured);
 }
 
 /* ---- JSON ---- */
@@ -182,13 +189,34 @@ static void write_attention(lin_writer *w, const lin_profile *p)
     lin_text_free(&key);
 }
 
+static void write_node(lin_writer *w, const lin_node *node)
+{
+    if (node->devices <= 0)
+        return;
+    lin_write_key(w, "node");
+    lin_write_object(w);
+    lin_write_key(w, "devices");
+    lin_write_i64(w, node->devices);
+    pair_double(w, "network", node->network);
+    pair_double(w, "latency", node->latency);
+    if (node->source != NULL)
+        pair_text(w, "source", node->source);
+    lin_write_object_end(w);
+}
+
+/* The first version that has every key which is written. */
+static int64_t version_of(const lin_profile *profile)
+{
+    return profile->node.devices > 0 || lin_measured_any(&profile->measured) ? 2 : 1;
+}
+
 void lin_report_device_json(lin_text *out, const lin_profile *profile)
 {
     lin_writer writer, *w = &writer;
     lin_writer_init(w, out);
     lin_write_object(w);
     lin_write_key(w, "version");
-    lin_write_i64(w, 1);
+    lin_write_i64(w, version_of(profile));
     pair_text(w, "kind", "linnet-device");
     pair_text(w, "name", profile->name);
     pair_text(w, "title", profile->title);
@@ -213,6 +241,7 @@ void lin_report_device_json(lin_text *out, const lin_profile *profile)
     pair_double(w, "link", profile->link);
     pair_double(w, "latency", profile->latency);
     pair_double(w, "reduce", profile->reduce);
+    write_node(w, &profile->node);
     pair_double(w, "kernel", profile->kernel);
     pair_double(w, "strided_kernel", profile->strided_kernel);
     pair_double(w, "dispatch", profile->dispatch);
@@ -223,6 +252,7 @@ void lin_report_device_json(lin_text *out, const lin_profile *profile)
     lin_write_object_end(w);
     write_products(w, profile);
     write_attention(w, profile);
+    lin_report_measured_json(w, &profile->measured);
     lin_write_object_end(w);
     lin_writer_end(w);
 }

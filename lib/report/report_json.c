@@ -150,6 +150,8 @@ static void write_pipeline(lin_writer *w, const lin_pipeline_answer *pipeline)
         return;
     }
     pair_strings(w, "stages", pipeline->starts, pipeline->start_count);
+    if (pipeline->balanced_on != NULL)
+        pair_string(w, "stages_by", "time");
     if (pipeline->virtual_stages > 1)
         pair_i64(w, "virtual_stages", pipeline->virtual_stages);
     pair_string(w, "pipeline_model", pipeline->model);

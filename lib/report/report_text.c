@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "report/report_words.h"
+
 enum {
     NAME_WIDTH = 20, /* at least */
     SIZE_WIDTH = 12,
@@ -87,19 +89,6 @@ static void add_components(lin_text *out, const lin_answer *answer)
     lin_text_addf(out, "  [%s]\n", lin_confidence_name(answer->confidence));
 }
 
-/* "OK: 2.32 GiB of the device's 80.00 GiB are free." */
-static void add_verdict(lin_text *out, const lin_answer *answer)
-{
-    const int64_t free_bytes = answer->device_memory - answer->peaks.expected;
-    if (answer->device_memory == 0)
-        return;
-    lin_text_addf(out, "%s: ", lin_fit_verdict(answer->peaks.expected, answer->device_memory));
-    add_size(out, free_bytes < 0 ? -free_bytes : free_bytes, 0);
-    lin_text_add(out, free_bytes < 0 ? " more than the device's " : " of the device's ");
-    add_size(out, answer->device_memory, 0);
-    lin_text_add(out, free_bytes < 0 ? ".\n" : " are free.\n");
-}
-
 static void add_plan(lin_text *out, const lin_answer *answer)
 {
     if (!answer->has_plan)
@@ -178,7 +167,8 @@ void lin_report_text(lin_text *out, const lin_answer *answer, uint32_t top)
     lin_text_add(out, "\nPeak at ");
     lin_text_add(out, answer->peak_at);
     lin_text_add(out, ".\n");
-    add_verdict(out, answer);
+    if (answer->device_memory > 0)
+        lin_words_verdict(out, answer->peaks.expected, answer->device_memory);
     add_plan(out, answer);
     add_recompute(out, answer);
     add_largest(out, answer, top);

@@ -4,64 +4,23 @@
  * operations. */
 
 #include "report/report.h"
-
-#include <math.h>
-#include <string.h>
+#include "report/report_columns.h"
+#include "report/report_words.h"
 
 enum { NAME_WIDTH = 24, NUMBER_WIDTH = 12, PERCENT_WIDTH = 8, PLACE_WIDTH = 48 };
-
-static void add_left(lin_text *out, const char *word, uint64_t width)
-{
-    const uint64_t length = strlen(word);
-    lin_text_append(out, word, length);
-    lin_text_fill(out, ' ', length < width ? width - length : 0);
-}
-
-/* What `from` on was appended, moved right to `width`. */
-static void align_right(lin_text *out, uint64_t from, uint64_t width)
-{
-    const uint64_t length = out->length - from;
-    if (out->failed || length >= width)
-        return;
-    lin_text_fill(out, ' ', width - length);
-    if (out->failed)
-        return;
-    memmove(out->data + from + (width - length), out->data + from, length);
-    memset(out->data + from, ' ', width - length);
-}
 
 static void add_milliseconds(lin_text *out, double seconds, uint64_t width)
 {
     const uint64_t from = out->length;
-    const double ms = seconds * 1e3;
-    lin_text_fixed(out, ms, ms < 10 ? 3 : 2);
-    lin_text_add(out, " ms");
-    align_right(out, from, width);
+    lin_words_milliseconds(out, seconds);
+    lin_column_right(out, from, width);
 }
 
 static void add_percent(lin_text *out, double share, uint64_t width)
 {
     const uint64_t from = out->length;
-    lin_text_fixed(out, share * 100, 1);
-    lin_text_add(out, " %");
-    align_right(out, from, width);
-}
-
-/* 23670.8 as "23,671". */
-static void add_grouped(lin_text *out, double number, uint64_t width)
-{
-    const uint64_t from = out->length;
-    lin_text digits;
-    lin_text_init(&digits, &out->allocator);
-    lin_text_fixed(&digits, number, 0);
-    for (uint64_t i = 0; i < digits.length; i++) {
-        if (i > 0 && (digits.length - i) % 3 == 0)
-            lin_text_add(out, ",");
-        lin_text_append(out, digits.data + i, 1);
-    }
-    out->failed |= digits.failed;
-    lin_text_free(&digits);
-    align_right(out, from, width);
+    lin_words_percent(out, share);
+    lin_column_right(out, from, width);
 }
 
 /* 6.9e14 as "690.0 TFLOP". */
@@ -85,19 +44,19 @@ static void add_head(lin_text *out, const lin_timing *t)
     if (t->device_source[0] != '\0')
         lin_text_addf(out, " (%s)", t->device_source);
     lin_text_addf(out, ", time model %s\n\n", lin_time_model_name(t->time_model));
-    add_left(out, "Step", NAME_WIDTH);
+    lin_column_left(out, "Step", NAME_WIDTH);
     add_milliseconds(out, t->time.seconds, NUMBER_WIDTH);
     lin_text_add(out, "\n");
-    add_left(out, "Tokens", NAME_WIDTH);
-    add_grouped(out, t->time.tokens, NUMBER_WIDTH - 3);
+    lin_column_left(out, "Tokens", NAME_WIDTH);
+    lin_column_grouped(out, t->time.tokens, NUMBER_WIDTH - 3);
     lin_text_add(out, "\n");
-    add_left(out, "Tokens per second", NAME_WIDTH);
-    add_grouped(out, t->time.tokens_per_second, NUMBER_WIDTH - 3);
+    lin_column_left(out, "Tokens per second", NAME_WIDTH);
+    lin_column_grouped(out, t->time.tokens_per_second, NUMBER_WIDTH - 3);
     lin_text_add(out, "\n");
-    add_left(out, "Limited by", NAME_WIDTH);
+    lin_column_left(out, "Limited by", NAME_WIDTH);
     lin_text_addf(out, "%s\n", lin_limit_name(t->time.limit));
     if (t->schedule != NULL) {
-        add_left(out, "Pipeline", NAME_WIDTH);
+        lin_column_left(out, "Pipeline", NAME_WIDTH);
         lin_text_addf(out, "%s, %lld ranks, %lld micro-batches, bubble ", t->schedule,
                       (long long)t->devices, (long long)t->microbatches);
         add_percent(out, t->time.bubble, 0);
@@ -108,7 +67,7 @@ static void add_head(lin_text *out, const lin_timing *t)
 
 static void add_part(lin_text *out, const lin_timing *t, const char *name, double seconds)
 {
-    add_left(out, name, NAME_WIDTH);
+    lin_column_left(out, name, NAME_WIDTH);
     add_milliseconds(out, seconds, NUMBER_WIDTH);
     add_percent(out, t->time.seconds > 0 ? seconds / t->time.seconds : 0, PERCENT_WIDTH + 2);
     lin_text_add(out, "\n");
@@ -131,7 +90,7 @@ static void add_parts(lin_text *out, const lin_timing *t)
 static void add_utilisation(lin_text *out, const lin_timing *t, const char *name, double operations)
 {
     const double possible = t->time.seconds * t->peak * (double)t->devices;
-    add_left(out, name, NAME_WIDTH + 4);
+    lin_column_left(out, name, NAME_WIDTH + 4);
     add_percent(out, possible > 0 ? operations / possible : 0, PERCENT_WIDTH);
     lin_text_add(out, " = ");
     add_operations(out, operations);
@@ -146,11 +105,10 @@ static void add_utilisation(lin_text *out, const lin_timing *t, const char *name
 
 static void add_memory(lin_text *out, const lin_timing *t)
 {
-    char peak[LIN_BYTES_TEXT], budget[LIN_BYTES_TEXT];
+    char peak[LIN_BYTES_TEXT];
     lin_format_bytes(peak, t->expected_peak);
-    lin_format_bytes(budget, t->budget);
-    lin_text_addf(out, "\nMemory: %s of %s%s.\n", peak, budget,
-                  t->expected_peak > t->budget ? ": it does not fit" : "");
+    lin_text_addf(out, "\nExpected peak %s. ", peak);
+    lin_words_verdict(out, t->expected_peak, t->budget);
 }
 
 static const char *const class_words[LIN_SPENT_COUNT] = { "compute", "memory", "communication" };

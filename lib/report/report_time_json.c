@@ -59,9 +59,8 @@ static void write_configuration(lin_writer *w, const lin_timing *t)
     lin_write_object_end(w);
 }
 
-static void write_throughput(lin_writer *w, const lin_step_time *time)
+void lin_report_throughput_into(lin_writer *w, const lin_step_time *time)
 {
-    lin_write_key(w, "throughput");
     lin_write_object(w);
     pair_rounded(w, "tokens", time->tokens, 1);
     pair_seconds(w, "seconds", time->seconds);
@@ -110,8 +109,11 @@ static void write_memory(lin_writer *w, const lin_timing *t)
     lin_write_object(w);
     pair_integer(w, "expected_peak", t->expected_peak);
     pair_integer(w, "device", t->budget);
+    lin_write_key(w, "free");
+    lin_write_i64(w, t->budget - t->expected_peak);
     lin_write_key(w, "fits");
     lin_write_bool(w, t->expected_peak <= t->budget);
+    pair_text(w, "verdict", lin_fit_verdict(t->expected_peak, t->budget));
     lin_write_object_end(w);
 }
 
@@ -159,7 +161,8 @@ void lin_report_time_json(lin_text *out, const lin_timing *timing)
     pair_text(&w, "time_model", lin_time_model_name(timing->time_model));
     write_rules(&w, timing);
     write_configuration(&w, timing);
-    write_throughput(&w, &timing->time);
+    lin_write_key(&w, "throughput");
+    lin_report_throughput_into(&w, &timing->time);
     write_part(&w, timing);
     write_utilisation(&w, timing);
     write_memory(&w, timing);

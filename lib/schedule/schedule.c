@@ -78,6 +78,16 @@ const char *lin_schedule_kind_name(uint32_t index)
     return index < ARRAY_LEN(kinds) ? kinds[index].name : NULL;
 }
 
+bool lin_schedule_kind_splits(uint32_t index)
+{
+    return kinds[index].splits;
+}
+
+uint32_t lin_schedule_kind_stages(uint32_t index)
+{
+    return kinds[index].virtual_stages;
+}
+
 static const kind_row *find_kind(const char *name)
 {
     for (uint32_t i = 0; i < ARRAY_LEN(kinds); i++)
@@ -287,7 +297,7 @@ static void generate_ranks(lin_arena *arena, const kind_row *kind, const lin_sha
 }
 
 static lin_schedule *build(lin_arena *arena, const kind_row *kind,
-                           const lin_schedule_request *request)
+                           const lin_schedule_request *request, bool with_actions)
 {
     lin_schedule *schedule = LIN_NEW(arena, lin_schedule);
     const uint32_t directions = kind->place == PLACE_BOTH ? 2 : 1;
@@ -305,24 +315,25 @@ static lin_schedule *build(lin_arena *arena, const kind_row *kind,
     schedule->microbatches = shape.microbatches * directions;
     schedule->direction_microbatches = shape.microbatches;
     lay_out(arena, kind, &shape, schedule, ranks, slot_count);
-    generate_ranks(arena, kind, &shape, ranks, slot_count);
+    if (with_actions)
+        generate_ranks(arena, kind, &shape, ranks, slot_count);
     return schedule;
 }
 
 static linnet_status build_guarded(lin_arena *arena, const kind_row *kind,
-                                   const lin_schedule_request *request, lin_schedule **out,
-                                   linnet_error *err)
+                                   const lin_schedule_request *request, bool with_actions,
+                                   lin_schedule **out, linnet_error *err)
 {
     jmp_buf out_of_memory;
     if (setjmp(out_of_memory) != 0)
         return lin_fail_memory(err);
     arena->on_failure = &out_of_memory;
-    *out = build(arena, kind, request);
+    *out = build(arena, kind, request, with_actions);
     return LINNET_OK;
 }
 
-linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_allocator *allocator,
-                               lin_schedule **out, linnet_error *err)
+static linnet_status make(const lin_schedule_request *request, bool with_actions,
+                          const lin_allocator *allocator, lin_schedule **out, linnet_error *err)
 {
     const kind_row *kind = NULL;
     lin_schedule *schedule = NULL;
@@ -331,7 +342,7 @@ linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_al
     if (status != LINNET_OK)
         return status;
     lin_arena_init(&arena, allocator);
-    status = build_guarded(&arena, kind, request, &schedule, err);
+    status = build_guarded(&arena, kind, request, with_actions, &schedule, err);
     arena.on_failure = NULL;
     if (status != LINNET_OK) {
         lin_arena_free(&arena);
@@ -340,6 +351,19 @@ linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_al
     schedule->arena = arena;
     *out = schedule;
     return LINNET_OK;
+}
+
+linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_allocator *allocator,
+                               lin_schedule **out, linnet_error *err)
+{
+    return make(request, true, allocator, out, err);
+}
+
+linnet_status lin_schedule_outline(const lin_schedule_request *request,
+                                   const lin_allocator *allocator, lin_schedule **out,
+                                   linnet_error *err)
+{
+    return make(request, false, allocator, out, err);
 }
 
 void lin_schedule_free(lin_schedule *schedule)

@@ -78,6 +78,9 @@ enum {
 uint32_t lin_schedule_kind_count(void);
 const char *lin_schedule_kind_name(uint32_t index);
 bool lin_schedule_is_kind(const char *name);
+/* Whether its backward passes are in two parts; the stages a rank holds, 0: as many as asked. */
+bool lin_schedule_kind_splits(uint32_t index);
+uint32_t lin_schedule_kind_stages(uint32_t index);
 
 typedef struct lin_schedule_request {
     const char *name;
@@ -89,6 +92,10 @@ typedef struct lin_schedule_request {
  * and the nearest values that keep it. */
 linnet_status lin_schedule_new(const lin_schedule_request *request, const lin_allocator *allocator,
                                lin_schedule **out, linnet_error *err);
+/* The same without actions: where the stages are, and whether the request is legal. */
+linnet_status lin_schedule_outline(const lin_schedule_request *request,
+                                   const lin_allocator *allocator, lin_schedule **out,
+                                   linnet_error *err);
 void lin_schedule_free(lin_schedule *schedule); /* NULL is fine */
 
 /* ---- from a file (schedule_read.c) ---- */

@@ -454,7 +454,16 @@ static linnet_status open_file(opening *o, const char *path)
     return lin_path_ends_with(path, ".json") ? open_config(o, path) : refuse_file(o, path);
 }
 
-/* A word that is no path: the built-in names are what it may have meant. */
+/* What else a model may be: in full where no nearest name takes the room that a message has. */
+static const char *other_sources(const char *nearest)
+{
+    return nearest != NULL ? "a config.json, safetensors index or GGUF file works too"
+                           : "a config.json, a directory with one, a safetensors index or a GGUF "
+                             "file works too";
+}
+
+/* A word that is no path: the built-in names are what it may have meant. They come last: of a long
+ * word, the last of them are cut. */
 static linnet_status fail_unknown(opening *o, const char *name)
 {
     const char *names[64];
@@ -473,10 +482,10 @@ static linnet_status fail_unknown(opening *o, const char *name)
     linnet_status status =
         list.failed ? lin_fail_memory(o->err)
                     : lin_fail(o->err, LINNET_ERROR_NOT_FOUND,
-                               "no model and no file is called `%s`%s%s%s; built in are %s", shown,
+                               "no model or file is called `%s`%s%s%s; %s; built in are %s", shown,
                                nearest == NULL ? "" : "; the nearest name is `",
                                nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`",
-                               lin_text_data(&list));
+                               other_sources(nearest), lin_text_data(&list));
     lin_text_free(&list);
     return status;
 }

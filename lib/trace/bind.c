@@ -61,7 +61,14 @@ static void check_runs(walker *w)
                       "context parallelism splits the sequence: its length has to be given");
     if (!w->settings->role_given[LIN_ROLE_CONTEXT] || context % runs == 0)
         return;
-    const int64_t above = (context / runs + 1) * runs;
+    const int64_t below = context - context % runs;
+    int64_t above;
+    if (!lin_add_i64(below, runs, &above))
+        lin_walk_fail(
+            w, LINNET_ERROR_ARGUMENT,
+            "%lld positions cannot be split over %lld processes: the nearest that can are "
+            "%lld",
+            (long long)context, (long long)runs, (long long)below);
     if (context < runs)
         lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                       "%lld positions cannot be split over %lld processes: %lld could",
@@ -69,7 +76,7 @@ static void check_runs(walker *w)
     lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                   "%lld positions cannot be split over %lld processes: the nearest that can are "
                   "%lld and %lld",
-                  (long long)context, (long long)runs, (long long)(above - runs), (long long)above);
+                  (long long)context, (long long)runs, (long long)below, (long long)above);
 }
 
 static void free_roles(walker *w)

@@ -3,9 +3,10 @@
 /*
  * Expert parallelism: each process keeps its part of every mixture's experts. The experts' weights
  * are what the ops of std.nn.moe read as their second operand, and what lies beside them with as
- * many first elements (biases, scales). Balanced, a process receives as many rows as it sends, so
- * values keep their sizes; an uneven load is the model's `Imbalance`. Cost: linear in the steps and
- * the stored tensors of the mixtures' blocks.
+ * many first elements (biases, scales); the graph says which they are, since fewer processes hold
+ * the same experts than hold the same of anything else. Balanced, a process receives as many rows
+ * as it sends, so values keep their sizes; an uneven load is the model's `Imbalance`. Cost: linear
+ * in the steps and the stored tensors of the mixtures' blocks.
  */
 
 #include "trace/trace_walk.h"
@@ -66,6 +67,7 @@ static void split_first_axis(walker *w, lin_object *object)
     object->shape = shape;
     object->elements = lin_expr_floordiv(w->exprs, object->elements, processes);
     object->bytes = lin_expr_floordiv(w->exprs, object->bytes, processes);
+    object->is_expert_part = true;
 }
 
 /* The block's tensors stand together in the list of stored ones, a member at a time for all blocks

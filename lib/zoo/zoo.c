@@ -14,7 +14,15 @@
 #include "zoo/files.h"
 
 #define CARD(name) "cards/" name "/nest.toml"
-#define OWN_SOURCE "give its .linnet source and its bindings"
+#define OWN_SOURCE \
+    "give its .linnet source and its bindings; its config.json is of a family that is not read"
+/* Of a family that is read. */
+#define OWN_CONFIG                                                                       \
+    "give its config.json, a directory with one, its safetensors index, or its .linnet " \
+    "source and its bindings"
+#define OWN_GGUF                                                                              \
+    "give its config.json, a directory with one, its safetensors index, a GGUF file, or its " \
+    ".linnet source and its bindings"
 
 /* models.md 8: what ships, in the order of that page, then the other names of the collection. */
 /* clang-format off */
@@ -35,8 +43,8 @@ static const lin_zoo_model models[] = {
     {"gpt-lesson",               "The lesson's GPT, 1.3B",         "gpt-lesson", CARD("gpt-lesson"),          NULL},
 
     {"dinov2-base",               "DINOv2 base",                     "", NULL, OWN_SOURCE},
-    {"gpt-oss-20b",               "gpt-oss 20B",                     "", NULL, OWN_SOURCE},
-    {"llama-3.1-8b-instruct-fp8", "Llama 3.1 8B Instruct, FP8",      "", NULL, "give `llama-3.1-8b-instruct` for the bf16 weights, or its .linnet source and its bindings"},
+    {"gpt-oss-20b",               "gpt-oss 20B",                     "", NULL, OWN_GGUF},
+    {"llama-3.1-8b-instruct-fp8", "Llama 3.1 8B Instruct, FP8",      "", NULL, "give `llama-3.1-8b-instruct` for the bf16 weights, or its config.json, a directory with one, its safetensors index or a GGUF file"},
     {"modernbert-base",           "ModernBERT base",                 "", NULL, OWN_SOURCE},
     {"resnet-18",                 "ResNet-18",                       "", NULL, OWN_SOURCE},
     {"resnet-50",                 "ResNet-50",                       "", NULL, OWN_SOURCE},
@@ -44,8 +52,8 @@ static const lin_zoo_model models[] = {
     {"sd-vae-ft-mse",             "Stable Diffusion VAE, ft-MSE",    "", NULL, OWN_SOURCE},
     {"sdxl-base-unet",            "SDXL base U-Net",                 "", NULL, OWN_SOURCE},
     {"siglip-base-patch16-224",   "SigLIP base, patch 16, 224 pixels", "", NULL, OWN_SOURCE},
-    {"whisper-large-v3",          "Whisper large v3",                "", NULL, OWN_SOURCE},
-    {"whisper-tiny",              "Whisper tiny",                    "", NULL, OWN_SOURCE},
+    {"whisper-large-v3",          "Whisper large v3",                "", NULL, OWN_CONFIG},
+    {"whisper-tiny",              "Whisper tiny",                    "", NULL, OWN_CONFIG},
 };
 
 static const struct alias {

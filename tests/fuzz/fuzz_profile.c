@@ -39,6 +39,24 @@ static void check_profile(const lin_profile *p)
     }
 }
 
+/* A grid may hold rates of any size, so that a value passes a double's range; it is never no
+ * number, and never less than nothing. */
+static void check_measured(const lin_profile *p)
+{
+    static const double sizes[] = { 1, 100, 4096, 1e6 };
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+        const double size = sizes[i];
+        assert(lin_measured_decode(p, size) >= 0);
+        for (int dtype = 0; dtype < LIN_RATE_COUNT; dtype++) {
+            assert(lin_measured_product(p, (lin_rate_dtype)dtype, size, 128, size) >= 0);
+            assert(lin_measured_attention(p, (lin_rate_dtype)dtype, LIN_ATTENTION_MASKED, 64, size,
+                                          8) >= 0);
+        }
+        for (int kind = 0; kind < LIN_COLLECTIVE_COUNT; kind++)
+            assert(lin_measured_collective(p, (lin_collective)kind, 4, size) >= 0);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + (size == 0));
@@ -49,10 +67,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     linnet_error err = { 0 };
     const linnet_status status =
         lin_profile_parse("x.json", text, size, &lin_default_allocator, &profile, &err);
-    if (status == LINNET_OK)
+    if (status == LINNET_OK) {
         check_profile(profile);
-    else
+        check_measured(profile);
+    } else {
         assert(err.code == status && err.message[0] != '\0' && profile == NULL);
+    }
     lin_profile_free(profile);
     free(text);
     return 0;

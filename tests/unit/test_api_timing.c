@@ -213,13 +213,34 @@ static void test_documents(void **state)
     assert_int_equal(linnet_timing_to_text(timing, &text, NULL), LINNET_OK);
     assert_non_null(
         strstr(linnet_text_data(text), "Predicted step time on round, time model linnet"));
-    assert_non_null(strstr(linnet_text_data(text), "it does not fit"));
+    assert_non_null(strstr(linnet_text_data(text), "OOM: "));
     linnet_text_free(text);
     assert_int_equal(linnet_timing_to_json(timing, &text, NULL), LINNET_OK);
     assert_non_null(strstr(linnet_text_data(text), "\"fits\": false"));
+    assert_non_null(strstr(linnet_text_data(text), "\"verdict\": \"OOM\""));
+    assert_string_equal(linnet_timing_verdict(timing), "OOM");
     assert_non_null(strstr(linnet_text_data(text), "\"S1\""));
     linnet_text_free(text);
     linnet_timing_unref(timing);
+}
+
+/* Megatron's host takes longer, so a step that waits for it does too. */
+static void test_loops(void **state)
+{
+    linnet_config *config = new_config("{}");
+    linnet_error err = { 0 };
+    linnet_timing *plain = time_program("{\"training\": true, \"batch\": 1}");
+    linnet_timing *megatron =
+        time_program("{\"training\": true, \"batch\": 1, \"training_loop\": \"megatron\"}");
+    (void)state;
+    assert_int_equal(linnet_config_set_training_loop(config, "free", &err), LINNET_OK);
+    assert_int_equal(linnet_config_set_training_loop(config, "loose", &err),
+                     LINNET_ERROR_NOT_FOUND);
+    assert_non_null(strstr(err.message, "`megatron`"));
+    assert_true(linnet_timing_seconds(megatron) > linnet_timing_seconds(plain));
+    linnet_timing_unref(plain);
+    linnet_timing_unref(megatron);
+    linnet_config_free(config);
 }
 
 static void test_rules(void **state)
@@ -318,6 +339,7 @@ int main(void)
         { .name = "the costliest operations", .test_func = test_operations },
         { .name = "the time of a training step", .test_func = test_training },
         { .name = "a time's documents", .test_func = test_documents },
+        { .name = "training loops", .test_func = test_loops },
         { .name = "models of time and their rules", .test_func = test_rules },
         { .name = "every allocation fails once", .test_func = test_no_memory },
     };

@@ -34,6 +34,12 @@ static lin_profile *open_profile(const char *name)
 
 /* ---- refusals: each names the key ---- */
 
+/* Of version 2. */
+#define MEASURED(text)                                                                        \
+    "{\"version\": 2, \"kind\": \"linnet-device\", \"name\": \"x\", \"memory\": 1000, " RATES \
+    ", \"measured\": " text "}"
+#define DECODE(text) MEASURED("{ \"decode\": { \"source\": \"s\", " text " }}")
+
 static const struct refusal {
     const char *name, *text, *says;
 } refusals[] = {
@@ -44,7 +50,7 @@ static const struct refusal {
     { "no kind", "{\"version\": 1}", "`kind`" },
     { "another kind", "{\"version\": 1, \"kind\": \"linnet-memory\"}", "`kind`" },
     { "no version", "{\"kind\": \"linnet-device\"}", "`version`" },
-    { "another version", "{\"version\": 2, \"kind\": \"linnet-device\"}", "`version`" },
+    { "another version", "{\"version\": 3, \"kind\": \"linnet-device\"}", "`version`" },
     { "a version that is a text", "{\"version\": \"1\", \"kind\": \"linnet-device\"}",
       "`version`" },
     { "no name", "{\"version\": 1, \"kind\": \"linnet-device\", \"memory\": 1, " RATES "}",
@@ -117,6 +123,39 @@ static const struct refusal {
       "{" WHOLE ", \"base\": \"h200\", \"sheet\": { \"bf16\": 1, \"f32\": 1, \"bandwidth\": 1 }}",
       "`base`" },
     { "a base and no sheet", "{" WHOLE ", \"base\": \"h100-80gb\"}", "`sheet.bf16` is missing" },
+    { "grids in a file of version 1", "{" WHOLE ", \"measured\": {}}",
+      "`measured` is of version 2" },
+    { "grids that are a list", MEASURED("[]"), "`measured` must be an object" },
+    { "a grid nobody has", MEASURED("{ \"product\": {} }"), "did you mean `products`" },
+    { "a grid that is a number", MEASURED("{ \"decode\": 1 }"), "`measured.decode` must be" },
+    { "a grid without a source", MEASURED("{ \"decode\": { \"bytes\": [1], \"rates\": [1] }}"),
+      "`measured.decode.source`" },
+    { "a grid without an axis", DECODE("\"rates\": [1]"), "`measured.decode.bytes` is missing" },
+    { "a grid without values", DECODE("\"bytes\": [1]"), "`measured.decode.rates` is missing" },
+    { "an axis nobody has", DECODE("\"byte\": [1], \"rates\": [1]"), "did you mean `bytes`" },
+    { "an axis without points", DECODE("\"bytes\": [], \"rates\": [1]"),
+      "`measured.decode.bytes` must be a list" },
+    { "an axis that descends", DECODE("\"bytes\": [2, 1], \"rates\": [1, 1]"), "must ascend" },
+    { "a point twice on an axis", DECODE("\"bytes\": [2, 2], \"rates\": [1, 1]"), "must ascend" },
+    { "a point of 0", DECODE("\"bytes\": [0, 2], \"rates\": [1, 1]"), "must be more than 0" },
+    { "a value of 0", DECODE("\"bytes\": [1, 2], \"rates\": [1, 0]"),
+      "`measured.decode.rates` must be more than 0" },
+    { "a negative value", DECODE("\"bytes\": [1, 2], \"rates\": [1, -1]"), "negative" },
+    { "a value that is a text", DECODE("\"bytes\": [1], \"rates\": [\"1\"]"), "a number" },
+    { "an infinite value", DECODE("\"bytes\": [1], \"rates\": [1e999]"), "" },
+    { "a corner without a value", DECODE("\"bytes\": [1, 2], \"rates\": [1]"), "every corner" },
+    { "more values than corners", DECODE("\"bytes\": [1], \"rates\": [1, 2]"), "every corner" },
+    { "measured products of a dtype nobody has", MEASURED("{ \"products\": { \"fp8\": {} }}"),
+      "`fp8`" },
+    { "measured attention of any width", MEASURED("{ \"attention\": { \"causal\": {} }}"),
+      "KIND/WIDTH" },
+    { "an exchange nobody has", MEASURED("{ \"collectives\": { \"reduce\": {} }}"), "`reduce`" },
+    { "a seen peak of 0", MEASURED("{ \"flops\": { \"source\": \"s\", \"f32\": 0 }}"),
+      "`measured.flops.f32` must be more than 0" },
+    { "a seen peak without a source", MEASURED("{ \"flops\": { \"f32\": 1 }}"),
+      "`measured.flops.source`" },
+    { "a seen peak of a dtype nobody has",
+      MEASURED("{ \"flops\": { \"source\": \"s\", \"f33\": 1 }}"), "did you mean `f32`" },
     { "a sheet of 0", "{" WHOLE ", \"sheet\": { \"bf16\": 0 }}", "`sheet.bf16`" },
 };
 
@@ -273,6 +312,94 @@ static void test_missing_corner(void **state)
     lin_profile_free(p);
 }
 
+/* ---- measured grids ---- */
+
+static const char measured_text[] = MEASURED(
+    "{ \"products\": { \"bf16\": { \"source\": \"s\", \"rows\": [1, 16], \"out\": [1024, 4096],"
+    " \"in\": [1024], \"rates\": [1, 4, 16, 64] }},"
+    " \"attention\": { \"causal/128\": { \"source\": \"s\", \"length\": [512, 2048],"
+    " \"heads\": [16], \"rates\": [10, 40] }},"
+    " \"decode\": { \"source\": \"s\", \"bytes\": [100, 10000], \"rates\": [1, 100] },"
+    " \"collectives\": { \"all_reduce\": { \"source\": \"s\", \"processes\": [2, 8],"
+    " \"bytes\": [100, 10000], \"seconds\": [1, 100, 4, 400] }},"
+    " \"flops\": { \"source\": \"s\", \"f32\": 5 }}");
+
+static lin_profile *open_measured(void)
+{
+    lin_profile *profile = NULL;
+    linnet_error err = { 0 };
+    if (parse(measured_text, &profile, &err) != LINNET_OK)
+        fail_msg("%s", err.message);
+    return profile;
+}
+
+/* The dtype without rates by weight keeps its rate for narrower weights. */
+static void test_measured_products(void **state)
+{
+    lin_profile *p = open_measured();
+    (void)state;
+    assert_true(lin_measured_any(&p->measured));
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 1, 1024, 1024), 1);
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 16, 4096, 1024), 64);
+    assert_close(lin_measured_product(p, LIN_RATE_F16, 4, 1024, 1024), 4);
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 1, 2048, 1024), 2);
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 64, 8192, 9000), 64);
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 0.5, 1024, 1024), 0.5);
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 1, 256, 256), 1);
+    assert_true(lin_measured_product(p, LIN_RATE_F32, 16, 1024, 1024) <= 0);
+    assert_true(lin_measured_product(p, LIN_RATE_BF16, 0, 1024, 1024) <= 0);
+    assert_close(p->measured.flops[LIN_RATE_F32], 5);
+    lin_profile_free(p);
+}
+
+/* Weights narrower than any that was measured: as much slower as the rates by weight have it. */
+static void test_narrow_products(void **state)
+{
+    lin_profile *p = open_profile("a100-80gb");
+    (void)state;
+    assert_close(lin_measured_product(p, LIN_RATE_BF16, 4096, 256, 1024),
+                 lin_measured_product(p, LIN_RATE_BF16, 4096, 1024, 1024) * 392.0 / 543.7);
+    lin_profile_free(p);
+}
+
+static void test_measured_others(void **state)
+{
+    lin_profile *p = open_measured();
+    const lin_attention_kind causal = LIN_ATTENTION_CAUSAL, back = LIN_ATTENTION_CAUSAL_BACKWARD;
+    (void)state;
+    assert_close(lin_measured_attention(p, LIN_RATE_BF16, causal, 128, 1024, 16), 20);
+    assert_close(lin_measured_attention(p, LIN_RATE_BF16, causal, 64, 8192, 64), 40);
+    assert_close(lin_measured_attention(p, LIN_RATE_BF16, back, 128, 256, 16), 5);
+    assert_true(lin_measured_attention(p, LIN_RATE_F32, causal, 128, 1024, 16) <= 0);
+    assert_close(lin_measured_decode(p, 1000), 10);
+    assert_close(lin_measured_decode(p, 50), 0.5);
+    assert_close(lin_measured_decode(p, 1e6), 100);
+    lin_profile_free(p);
+    p = open_profile("h100-80gb");
+    assert_true(lin_measured_decode(p, 1000) <= 0);
+    lin_profile_free(p);
+}
+
+/* Between groups on logarithms; a larger group by the share that each process sends. */
+static void test_measured_collectives(void **state)
+{
+    const lin_collective sum = LIN_COLLECTIVE_ALL_REDUCE, gather = LIN_COLLECTIVE_ALL_GATHER;
+    lin_profile *p = open_measured();
+    (void)state;
+    assert_close(lin_measured_collective(p, sum, 2, 1000), 10);
+    assert_close(lin_measured_collective(p, sum, 4, 100), 2);
+    assert_close(lin_measured_collective(p, sum, 2, 1), 1);
+    assert_close(lin_measured_collective(p, sum, 2, 1e6), 1e4);
+    assert_close(lin_measured_collective(p, sum, 16, 100), 4 * (15.0 / 16) / (7.0 / 8));
+    assert_true(lin_measured_collective(p, gather, 2, 1000) <= 0);
+    assert_true(lin_measured_collective(p, sum, 1, 1000) <= 0);
+    assert_close(lin_collective_seconds(p, LIN_RULE_R3, sum, 2, 1000), 10);
+    assert_close(lin_collective_seconds(p, 0, sum, 2, 1000), p->latency + 1000 / p->link);
+    assert_close(lin_collective_seconds(p, LIN_RULE_R3, gather, 2, 1000),
+                 p->latency + 500 / p->link);
+    lin_profile_free(p);
+}
+
 /* ---- built-in devices ---- */
 
 #define MIB ((int64_t)1 << 20)
@@ -423,6 +550,10 @@ int main(void)
         { .name = "a scaled profile's own keys win", .test_func = test_own_keys_win },
         { .name = "attention's widths", .test_func = test_attention_rates },
         { .name = "a corner that was not measured", .test_func = test_missing_corner },
+        { .name = "products by rows", .test_func = test_measured_products },
+        { .name = "products narrower than any measured", .test_func = test_narrow_products },
+        { .name = "attention and caches by size", .test_func = test_measured_others },
+        { .name = "exchanges by processes and bytes", .test_func = test_measured_collectives },
         { .name = "every built-in device", .test_func = test_builtin },
         { .name = "every allocation fails once", .test_func = test_no_memory },
     };

@@ -64,6 +64,24 @@ static const struct effect_case {
     { "C2: one host for two", LIN_RULE_C2, 13, 1.37 },
     { "C3: queued gathers", LIN_RULE_C3, 17, -6.87 },
     { "C3: queued gathers of stages", LIN_RULE_C3, 20, -6.91 },
+    { "C1: part-empty waves, BERT", LIN_RULE_C1, 9, 1.31 },
+    { "C1: in a pipeline, training", LIN_RULE_C1, 15, 2.33 },
+    { "C1: in a pipeline", LIN_RULE_C1, 16, 0.60 },
+    { "C1: in a pipeline of split stages", LIN_RULE_C1, 18, 0.68 },
+    { "C1: with shards", LIN_RULE_C1, 20, 2.33 },
+    { "C4: attention's length, Llama forward", LIN_RULE_C4, 4, -2.15 },
+    { "C4: TinyLlama forward", LIN_RULE_C4, 5, 1.10 },
+    { "C4: GPT-2 in f32", LIN_RULE_C4, 8, 0.76 },
+    { "C4: BERT in f32", LIN_RULE_C4, 9, 1.14 },
+    { "C4: TinyLlama in training", LIN_RULE_C4, 10, -12.30 },
+    { "C4: Qwen in training", LIN_RULE_C4, 11, -5.87 },
+    { "C4: Llama split in two", LIN_RULE_C4, 12, -1.08 },
+    { "C4: in a pipeline, training", LIN_RULE_C4, 15, 3.84 },
+    { "C4: in a pipeline", LIN_RULE_C4, 16, 0.69 },
+    { "C4: with shards", LIN_RULE_C4, 17, -12.30 },
+    { "C4: in a pipeline of split stages", LIN_RULE_C4, 18, 0.38 },
+    { "C4: Llama in a pipeline", LIN_RULE_C4, 19, -1.72 },
+    { "C4: in a pipeline with shards", LIN_RULE_C4, 20, 3.84 },
 };
 
 /* A row by its number: whole, or in stages. */
@@ -135,7 +153,7 @@ static void test_table(void **state)
         const lin_time_rule *rule = lin_time_rule_at(i);
         assert_true(rule->name[0] != '\0' && rule->what[0] != '\0' && rule->why[0] != '\0');
         /* Read off one row, or a conjecture: off. */
-        if (rule->name[0] == 'C' || strcmp(rule->name, "M1") == 0)
+        if ((rule->name[0] == 'C' && rule->name[1] <= '9') || strcmp(rule->name, "M1") == 0)
             assert_false(rule->in_linnet);
     }
     assert_null(lin_time_rule_at(LIN_RULE_COUNT));
