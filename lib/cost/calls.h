@@ -248,6 +248,7 @@ void lin_sharded_after(part_run *r);
 void lin_sharded_forward(part_run *r);
 void lin_sharded_backward(part_run *r);
 /* Seconds once a step, outside the clocks, of a part that takes `forward` and `backward`. */
+double lin_sharded_updated(const part_run *r); /* 1 without shards */
 double lin_sharded_once(const part_run *r, double forward, double backward);
 
 #endif

@@ -261,7 +261,7 @@ static void add_once(const part_run *r, lin_part *out)
     add_gradients(cost, out);
     if (!cost->settings.training)
         return;
-    out->optimizer = optimizer_bytes(r) / r->profile->bandwidth;
+    out->optimizer = lin_sharded_updated(r) * optimizer_bytes(r) / r->profile->bandwidth;
     out->accumulating = fmax(3 * cost->trained_bytes / r->profile->elementwise,
                              cost->trained_count * r->profile->host[LIN_HOST_ELEMENTWISE]);
     out->gather = lin_sharded_once(r, out->forward, out->seconds - out->forward);

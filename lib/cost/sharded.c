@@ -307,6 +307,18 @@ double lin_sharded_once(const part_run *r, double forward, double backward)
     return once;
 }
 
+/* The share of the trained elements that a process updates: its part, with rule Z. */
+double lin_sharded_updated(const part_run *r)
+{
+    if (!is_sharded(r) || !has_z(r))
+        return 1;
+    const weight_group all = all_groups(r->cost);
+    const double whole = all.trained + all.expert_trained;
+    const double part = all.trained / (double)r->settings->shards +
+                        all.expert_trained / fmax(expert_shards(r), 1);
+    return whole > 0 ? part / whole : 1;
+}
+
 /* ---- what runs beside the calls ---- */
 
 static bool gathers_groups(const part_run *r)

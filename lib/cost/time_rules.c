@@ -64,7 +64,7 @@ static const lin_time_rule rules[] = {
                     "the all-to-all dispatcher of mixtures; balanced, a process receives as many rows as it sends" },
     { "SP",  true,  "a reduce-scatter of positions is a collective, not an elementwise step",
                     "it moves what the gather before it moved" },
-    { "Z",   true,  "shards: what ZeRO 1 and 2 gather and sum once a step is not paid every pass; weights gathered ahead, and the sums, run beside the calls, a group at a time",
+    { "Z",   true,  "shards: what ZeRO 1 and 2 gather and sum once a step is not paid every pass; a process updates its part; weights gathered ahead, and the sums, run beside the calls, a group at a time",
                     "a collective of its own stream waits for the link alone and a group for its weights; without gathering ahead nothing overlaps, as in the code that was measured" },
     { "DP",  true,  "a rank sums its own gradients over replicas and context, in buckets beside the last backward pass",
                     "gradients are there only in backward, those of other stages are other ranks', and the last bucket has nothing to hide under" },
