@@ -91,7 +91,19 @@ typedef struct cli_command {
     int (*run)(cli_request *request);
 } cli_command;
 
+/* What --help lists options under, in its order. */
+typedef enum cli_section {
+    SECTION_GOAL,
+    SECTION_DEVICE,
+    SECTION_MODEL,
+    SECTION_TRAINING,
+    SECTION_LAYOUT,
+    SECTION_PIPELINE,
+    SECTION_OUTPUT
+} cli_section;
+
 typedef struct cli_option {
+    cli_section section;
     const char *name;     /* without the dashes */
     const char *argument; /* NULL: takes none; "[N]": may have one, after a `=` */
     unsigned commands;
@@ -120,6 +132,8 @@ const char *cli_nearest_command(const char *word);
 /* options.c */
 const cli_option *cli_options(int *out_count);
 linnet_status cli_read_integer(const char *value, int64_t *out, linnet_error *err);
+/* A number with up to three decimals, in thousandths; false: it is none. */
+bool cli_read_thousandths(const char *value, int64_t *out);
 
 /* options_parallel.c: what rows of options.c apply. */
 linnet_status cli_set_tensor_parallel(cli_request *request, const char *value, linnet_error *err);
@@ -175,6 +189,12 @@ bool cli_is_of_comparison(const char *option);
  * strlen(text) / 2 + 1. */
 bool cli_split_words(char *text, char **words, int *out_count);
 
+/* options_meant.c */
+/* The one of `names` that a word of another tool, or a mistyped one, means; NULL: none is near. */
+const char *cli_meant_option(const char *word, const char *const *names, uint64_t count);
+/* The message for a word such as `--tp` that is none of the command's options; an exit status. */
+int cli_unknown_option(const cli_reading *line, const char *word);
+
 /* options_read.c */
 /* Reads argv into `request`; 0, or the exit status after a message. */
 int cli_parse(const cli_command *command, int argc, char **argv, cli_request *request);
@@ -191,11 +211,21 @@ linnet_status cli_check_reading(const cli_reading *reading, const cli_request *r
 
 /* output.c: everything printed goes through here. */
 int cli_exit_status(linnet_status status);
+/* Fills `err` as the library would; the status. */
+linnet_status cli_refuse(linnet_error *err, linnet_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same of a value on the command line: LINNET_ERROR_ARGUMENT. */
+linnet_status cli_refuse_value(linnet_error *err, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* "linnet: MESSAGE" with the place when the error has one, and the exit status. */
 int cli_fail(const linnet_error *err);
 /* The same for a mistake on the command line, with the usage line. */
 int cli_usage_error(const cli_command *command, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The message and the exit status when memory is out. */
+int cli_fail_memory(void);
+/* EXIT_DONE, or the exit status after a message: the words are not one model. */
+int cli_check_model_word(const cli_command *command, const cli_request *request);
 /* Writes text to standard output and flushes; an exit status: EXIT_DONE, or EXIT_INPUT after a
  * message. */
 int cli_print(const char *text, size_t length);

@@ -130,7 +130,6 @@ typedef struct sweep_asides {
 typedef linnet_status (*sweep_make_fn)(sweep_worker *worker, const sweep_question *question,
                                        int64_t extra, linnet_planner **out, linnet_error *err);
 
-linnet_status sweep_refuse(linnet_error *err, const char *message); /* LINNET_ERROR_ARGUMENT */
 linnet_status sweep_prepare(sweep_worker *worker, const sweep_question *question,
                             sweep_prepared *out, linnet_error *err);
 void sweep_release(sweep_prepared *take_prepared);
@@ -166,6 +165,8 @@ typedef enum sweep_read {
     SWEEP_FAILED /* after a message */
 } sweep_read;
 
+/* Bytes of the mark that some editors put first in a text, which is no part of it; 0: none. */
+size_t sweep_mark_length(const char *text, size_t length);
 /* "-" is standard input. An exit status, with a message when it is not EXIT_DONE; EXIT_INPUT also
  * when no line is a JSON object. */
 int sweep_input_open(const char *path, sweep_input **out);

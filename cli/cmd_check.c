@@ -17,8 +17,7 @@ static int keep(check_state *state, linnet_diagnostics *take_list)
     linnet_diagnostics **lists = realloc(state->lists, (size_t)(state->count + 1) * sizeof *lists);
     if (lists == NULL) {
         linnet_diagnostics_free(take_list);
-        fputs("linnet: out of memory\n", stderr);
-        return EXIT_INTERNAL;
+        return cli_fail_memory();
     }
     state->lists = lists;
     state->lists[state->count++] = take_list;

@@ -14,12 +14,6 @@
 
 enum { MAX_DOCUMENT_BYTES = 16 << 20 };
 
-static int out_of_memory(void)
-{
-    fputs("linnet: out of memory\n", stderr);
-    return EXIT_INTERNAL;
-}
-
 /* ---- documents ---- */
 
 static int fail_file(const char *path, const char *why)
@@ -45,7 +39,7 @@ static int read_file(const char *path, char **out_text, size_t *out_length)
         fclose(file);
     int status = EXIT_DONE;
     if (text == NULL)
-        status = out_of_memory();
+        status = cli_fail_memory();
     else if (reason != 0)
         status = fail_file(path, strerror(reason));
     else if (length > MAX_DOCUMENT_BYTES)
@@ -196,7 +190,7 @@ static int add_with(const cli_command *command, const cli_request *base, const c
     const size_t length = strlen(with);
     char *text = malloc(length + 1);
     char **words = calloc(length / 2 + 4, sizeof *words);
-    int status = text != NULL && words != NULL ? EXIT_DONE : out_of_memory();
+    int status = text != NULL && words != NULL ? EXIT_DONE : cli_fail_memory();
     if (status == EXIT_DONE && linnet_config_new(&request.config, &err) != LINNET_OK)
         status = cli_fail(&err);
     if (status == EXIT_DONE) {

@@ -8,11 +8,9 @@
 
 static int check(const cli_command *command, const cli_request *request)
 {
-    if (request->word_count != 1)
-        return cli_usage_error(command,
-                               request->word_count == 0
-                                   ? "a model is missing: a name, a .linnet file or a directory"
-                                   : "one model at a time");
+    const int status = cli_check_model_word(command, request);
+    if (status != EXIT_DONE)
+        return status;
     if (request->maximize == NULL)
         return cli_usage_error(command, "--maximize is missing: batch, context, kv-cache or "
                                         "throughput; or --advise");

@@ -83,12 +83,10 @@ int cli_run_memory(cli_request *request)
     linnet_model *model = NULL;
     linnet_error err;
     bool out_of_memory = false;
-    if (request->word_count != 1)
-        return cli_usage_error(cli_find_command("memory"),
-                               request->word_count == 0
-                                   ? "a model is missing: a name, a .linnet file or a directory"
-                                   : "one model at a time");
-    int status = cli_find_device_memory(cli_find_command("memory"), request);
+    const cli_command *command = cli_find_command("memory");
+    int status = cli_check_model_word(command, request);
+    if (status == EXIT_DONE)
+        status = cli_find_device_memory(command, request);
     if (status != EXIT_DONE)
         return status;
     if (linnet_config_set_device_memory(request->config, request->device_memory, &err) != LINNET_OK)

@@ -27,18 +27,16 @@ int cli_run_time(cli_request *request)
     linnet_device *device = NULL;
     linnet_error err;
     bool out_of_memory = false;
-    if (request->word_count != 1)
-        return cli_usage_error(command,
-                               request->word_count == 0
-                                   ? "a model is missing: a name, a .linnet file or a directory"
-                                   : "one model at a time");
+    int status = cli_check_model_word(command, request);
+    if (status != EXIT_DONE)
+        return status;
     if (request->device == NULL)
         return cli_usage_error(command, "--device is missing: a name that `linnet devices` lists, "
                                         "or a profile file");
     if (linnet_device_open(request->config, request->device, &device, &err) != LINNET_OK)
         return cli_fail(&err);
     request->out_of_memory = &out_of_memory;
-    int status = cli_open_model(request, request->words[0], NULL, &model);
+    status = cli_open_model(request, request->words[0], NULL, &model);
     if (status == EXIT_DONE)
         status = cli_print_reports(request, model, device, report);
     linnet_model_unref(model);

@@ -86,12 +86,6 @@ typedef struct file_list {
     int count, capacity;
 } file_list;
 
-static int out_of_memory(void)
-{
-    fputs("linnet: out of memory\n", stderr);
-    return EXIT_INTERNAL;
-}
-
 static int file_error(const char *path, const char *message)
 {
     fprintf(stderr, "linnet: %s: %s\n", path, message);
@@ -111,7 +105,7 @@ static int add_file(file_list *list, char *take_path)
         char **items = realloc(list->items, (size_t)capacity * sizeof *items);
         if (items == NULL) {
             free(take_path);
-            return out_of_memory();
+            return cli_fail_memory();
         }
         list->items = items;
         list->capacity = capacity;
@@ -144,7 +138,7 @@ static int visit(const char *directory, const char *name, int depth, file_list *
     char *path = join(directory, name);
     int status = 0;
     if (path == NULL)
-        return out_of_memory();
+        return cli_fail_memory();
     if (lstat(path, &info) != 0)
         status = file_error(path, strerror(errno));
     else if (S_ISDIR(info.st_mode))
@@ -185,7 +179,7 @@ int cli_find_files(const char *path, char ***out_files, int *out_count)
         status = walk(path, 0, &list);
     } else {
         char *copy = strdup(path);
-        status = copy != NULL ? add_file(&list, copy) : out_of_memory();
+        status = copy != NULL ? add_file(&list, copy) : cli_fail_memory();
     }
     if (list.count > 1)
         qsort(list.items, (size_t)list.count, sizeof *list.items, by_bytes);

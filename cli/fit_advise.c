@@ -14,11 +14,9 @@ linnet_status cli_set_advise(cli_request *request, const char *value, linnet_err
 
 static int check(const cli_command *command, const cli_request *request)
 {
-    if (request->word_count != 1)
-        return cli_usage_error(command,
-                               request->word_count == 0
-                                   ? "a model is missing: a name, a .linnet file or a directory"
-                                   : "one model at a time");
+    const int status = cli_check_model_word(command, request);
+    if (status != EXIT_DONE)
+        return status;
     if (request->maximize != NULL)
         return cli_usage_error(command, "--maximize searches for a size, --advise for changes at "
                                         "the sizes that are given: one of them");

@@ -79,11 +79,9 @@ static int check(const cli_command *command, const cli_request *request)
     if (request->word_count == 2 && request->devices_needed > 0)
         return cli_usage_error(command, "one model at a time; the most devices of "
                                         "--devices-needed are given with `=`: --devices-needed=64");
-    if (request->word_count != 1)
-        return cli_usage_error(command,
-                               request->word_count == 0
-                                   ? "a model is missing: a name, a .linnet file or a directory"
-                                   : "one model at a time");
+    const int status = cli_check_model_word(command, request);
+    if (status != EXIT_DONE)
+        return status;
     if (request->maximize != NULL && strcmp(request->maximize, "throughput") != 0)
         return cli_usage_error(command, "--devices-needed is about --maximize throughput, not %s",
                                request->maximize);

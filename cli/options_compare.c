@@ -4,23 +4,15 @@
  * options.c. */
 
 #include "cli.h"
-#include <stdio.h>
 #include <string.h>
-
-static linnet_status refuse(linnet_error *err, const char *message)
-{
-    memset(err, 0, sizeof *err);
-    err->code = LINNET_ERROR_ARGUMENT;
-    snprintf(err->message, sizeof err->message, "%s", message);
-    return LINNET_ERROR_ARGUMENT;
-}
 
 linnet_status cli_add_with(cli_request *request, const char *value, linnet_error *err)
 {
     if (request->with_count == CLI_MAX_CONFIGURATIONS)
-        return refuse(err, "more than 63 configurations beside the first");
+        return cli_refuse_value(err, "more than %d configurations beside the first",
+                                (int)CLI_MAX_CONFIGURATIONS);
     if (value[strspn(value, " \t\n")] == '\0')
-        return refuse(err, "a configuration that changes nothing");
+        return cli_refuse_value(err, "a configuration that changes nothing");
     request->with[request->with_count++] = value;
     return LINNET_OK;
 }

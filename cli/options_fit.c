@@ -3,17 +3,7 @@
 /* Options about what fits; their rows stand in options.c. */
 
 #include "cli.h"
-#include <stdio.h>
 #include <string.h>
-
-static linnet_status refuse(linnet_error *err, linnet_status status, const char *before,
-                            const char *value, const char *after)
-{
-    memset(err, 0, sizeof *err);
-    err->code = status;
-    snprintf(err->message, sizeof err->message, "%s`%s`%s", before, value, after);
-    return status;
-}
 
 linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_error *err)
 {
@@ -24,8 +14,7 @@ linnet_status cli_set_maximize(cli_request *request, const char *value, linnet_e
             return LINNET_OK;
         }
     }
-    return refuse(err, LINNET_ERROR_ARGUMENT, "batch, context, kv-cache or throughput, not ", value,
-                  "");
+    return cli_refuse_value(err, "batch, context, kv-cache or throughput, not `%s`", value);
 }
 
 linnet_status cli_set_reserve(cli_request *request, const char *value, linnet_error *err)
@@ -33,18 +22,12 @@ linnet_status cli_set_reserve(cli_request *request, const char *value, linnet_er
     return linnet_parse_size(value, &request->reserve, err);
 }
 
-/* A number with up to three decimals; what is too much is refused with the device's size known. */
+/* What is too much is refused with the device's size known. */
 linnet_status cli_set_reserve_percent(cli_request *request, const char *value, linnet_error *err)
 {
-    int64_t thousandths = 0, unit = 1000;
-    const char *at = value;
-    for (; *at >= '0' && *at <= '9' && thousandths < 100000000; at++)
-        thousandths = thousandths * 10 + (*at - '0') * 1000;
-    if (at != value && *at == '.')
-        for (at++; *at >= '0' && *at <= '9' && unit > 1; at++)
-            thousandths += (*at - '0') * (unit /= 10);
-    if (at == value || *at != '\0')
-        return refuse(err, LINNET_ERROR_ARGUMENT, "", value, " is no percentage such as 2.5");
+    int64_t thousandths;
+    if (!cli_read_thousandths(value, &thousandths))
+        return cli_refuse_value(err, "`%s` is no percentage such as 2.5", value);
     request->reserve_thousandths = thousandths;
     return LINNET_OK;
 }

@@ -3,19 +3,9 @@
 /* Options of a search of layouts; their rows stand in options.c. */
 
 #include "cli.h"
-#include <stdio.h>
-#include <string.h>
 
 /* Without a number, --devices-needed looks at so many. */
 enum { MOST_DEVICES = 1024, LARGEST_JOB = 1 << 20 };
-
-static linnet_status refuse(linnet_error *err, const char *value, const char *why)
-{
-    memset(err, 0, sizeof *err);
-    err->code = LINNET_ERROR_ARGUMENT;
-    snprintf(err->message, sizeof err->message, "`%s` %s", value, why);
-    return LINNET_ERROR_ARGUMENT;
-}
 
 /* One that says nothing where a size is searched for. */
 static void note(cli_request *request, const char *option)
@@ -56,7 +46,8 @@ linnet_status cli_set_devices_needed(cli_request *request, const char *value, li
     const linnet_status status = cli_read_integer(value, &request->devices_needed, err);
     if (status == LINNET_OK &&
         (request->devices_needed < 1 || request->devices_needed > LARGEST_JOB))
-        return refuse(err, value, "is no number of devices: 1 to 1048576");
+        return cli_refuse_value(err, "`%s` is no number of devices: 1 to %d", value,
+                                (int)LARGEST_JOB);
     return status;
 }
 
@@ -65,6 +56,6 @@ linnet_status cli_set_tokens_per_second(cli_request *request, const char *value,
     const linnet_status status = cli_read_integer(value, &request->tokens_per_second, err);
     note(request, "tokens-per-second");
     if (status == LINNET_OK && request->tokens_per_second < 1)
-        return refuse(err, value, "is no rate: it must be at least 1");
+        return cli_refuse_value(err, "`%s` is no rate: it must be at least 1", value);
     return status;
 }

@@ -8,8 +8,6 @@
 
 #include "cli.h"
 #include <getopt.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,28 +57,14 @@ static void fill_getopt(const cli_reading *line, struct option *out, int *rows)
     memset(&out[count], 0, sizeof out[count]);
 }
 
-static linnet_status refuse(linnet_error *err, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static linnet_status refuse(linnet_error *err, const char *format, ...)
-{
-    va_list args;
-    memset(err, 0, sizeof *err);
-    err->code = LINNET_ERROR_ARGUMENT;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    return LINNET_ERROR_ARGUMENT;
-}
-
 linnet_status cli_note_option(cli_reading *line, int row, const char *value, linnet_error *err)
 {
     const int id = counts_as(line, row);
     const char *said = value != NULL ? value : "";
     if (!line->options[row].repeatable && line->seen[id] != NULL &&
         strcmp(line->seen[id], said) != 0)
-        return refuse(err, "%s%s is given as both `%s` and `%s`", line->mark,
-                      line->options[id].name, line->seen[id], said);
+        return cli_refuse_value(err, "%s%s is given as both `%s` and `%s`", line->mark,
+                                line->options[id].name, line->seen[id], said);
     line->seen[id] = said;
     return LINNET_OK;
 }
@@ -128,8 +112,7 @@ static int bad_option(const cli_reading *line, char **argv, int reason)
     }
     free(meant.data);
     if (strncmp(word, "--", 2) == 0)
-        return cli_usage_error(command, "`%s` is no option of `linnet %s`, or takes no value", word,
-                               command->name);
+        return cli_unknown_option(line, word);
     return cli_usage_error(command, "`linnet %s` has no option `-%c`", command->name, optopt);
 }
 
@@ -155,10 +138,10 @@ static linnet_status check_pictures(const cli_request *request, linnet_error *er
 {
     const bool draws = request->svg != NULL || request->html != NULL;
     if (draws && request->policy_count > 1)
-        return refuse(err, "--%s shows one policy, and --checkpoint gives %d",
-                      request->svg != NULL ? "svg" : "html", request->policy_count);
+        return cli_refuse_value(err, "--%s shows one policy, and --checkpoint gives %d",
+                                request->svg != NULL ? "svg" : "html", request->policy_count);
     if (request->svg != NULL && request->html != NULL && strcmp(request->svg, request->html) == 0)
-        return refuse(err, "--svg and --html both go to `%s`", request->svg);
+        return cli_refuse_value(err, "--svg and --html both go to `%s`", request->svg);
     return LINNET_OK;
 }
 
@@ -175,8 +158,23 @@ static linnet_status check_training(const cli_reading *line, linnet_error *err)
     for (int i = 0; i < line->option_count; i++)
         for (size_t k = 0; k < sizeof names / sizeof names[0] && line->seen[i] != NULL; k++)
             if (strcmp(line->options[i].name, names[k]) == 0)
-                return refuse(err, "%s%s is about training, and %straining is missing", line->mark,
-                              names[k], line->mark);
+                return cli_refuse_value(err, "%s%s is about training, and %straining is missing",
+                                        line->mark, names[k], line->mark);
+    return LINNET_OK;
+}
+
+/* Nor does one that says what shards do, unless a search looks for their number. */
+static linnet_status check_shards(const cli_reading *line, const cli_request *request,
+                                  linnet_error *err)
+{
+    static const char *const names[] = { "zero", "reshard", "prefetch" };
+    if (given(line, "shards") || (line->command->bit == CMD_FIT && cli_wants_layouts(request)))
+        return LINNET_OK;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (given(line, names[i]))
+            return cli_refuse_value(err,
+                                    "%s%s is about shards, and their number, %sshards, is missing",
+                                    line->mark, names[i], line->mark);
     return LINNET_OK;
 }
 
@@ -184,16 +182,18 @@ static linnet_status check_training(const cli_reading *line, linnet_error *err)
 static linnet_status check_sized(const cli_reading *line, const cli_request *request,
                                  linnet_error *err)
 {
-    const linnet_status status = check_training(line, err);
+    linnet_status status = check_training(line, err);
+    if (status == LINNET_OK)
+        status = check_shards(line, request, err);
     if (status != LINNET_OK)
         return status;
     if (request->timeline && !request->json)
-        return refuse(err, "--timeline is part of the JSON, and --json is missing");
+        return cli_refuse_value(err, "--timeline is part of the JSON, and --json is missing");
     if (request->must_fit && request->device == NULL && request->device_memory == 0 &&
         line->command->bit != CMD_COMPARE)
-        return refuse(err, line->command->bit == CMD_TIME
-                               ? "--must-fit needs --device"
-                               : "--must-fit needs --device or --device-memory");
+        return cli_refuse_value(err, line->command->bit == CMD_TIME
+                                         ? "--must-fit needs --device"
+                                         : "--must-fit needs --device or --device-memory");
     return check_pictures(request, err);
 }
 
@@ -201,10 +201,11 @@ linnet_status cli_check_reading(const cli_reading *line, const cli_request *requ
                                 linnet_error *err)
 {
     if (request->backend_is_generic && request->has_context_bytes)
-        return refuse(err,
-                      "%scontext-bytes says the size of a CUDA context, and %sbackend generic "
-                      "has none",
-                      line->mark, line->mark);
+        return cli_refuse_value(
+            err,
+            "%scontext-bytes says the size of a CUDA context, and %sbackend generic "
+            "has none",
+            line->mark, line->mark);
     return !request->help && (line->command->bit & SIZED) != 0 ? check_sized(line, request, err)
                                                                : LINNET_OK;
 }

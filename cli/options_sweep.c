@@ -3,24 +3,13 @@
 /* Options of `linnet sweep`; their rows stand in options.c. */
 
 #include "cli.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MAX_THREADS = 1024, MAX_PARTS = 1000000 };
-
-static linnet_status refuse(linnet_error *err, const char *value, const char *why)
-{
-    memset(err, 0, sizeof *err);
-    err->code = LINNET_ERROR_ARGUMENT;
-    snprintf(err->message, sizeof err->message, "`%s` %s", value, why);
-    return LINNET_ERROR_ARGUMENT;
-}
 
 linnet_status cli_set_output(cli_request *request, const char *value, linnet_error *err)
 {
     if (value[0] == '\0')
-        return refuse(err, value, "names no file");
+        return cli_refuse_value(err, "`%s` names no file", value);
     request->output = value;
     return LINNET_OK;
 }
@@ -29,7 +18,8 @@ linnet_status cli_set_threads(cli_request *request, const char *value, linnet_er
 {
     const linnet_status status = cli_read_integer(value, &request->threads, err);
     if (status == LINNET_OK && (request->threads < 1 || request->threads > MAX_THREADS))
-        return refuse(err, value, "is no count of threads: 1 to 1024");
+        return cli_refuse_value(err, "`%s` is no count of threads: 1 to %d", value,
+                                (int)MAX_THREADS);
     return status;
 }
 
@@ -51,7 +41,7 @@ linnet_status cli_set_part(cli_request *request, const char *value, linnet_error
     int64_t part, parts;
     if (!read_count(&at, &part) || *at++ != '/' || !read_count(&at, &parts) || *at != '\0' ||
         part > parts)
-        return refuse(err, value, "is no part such as 2/8: from 1/8 to 8/8");
+        return cli_refuse_value(err, "`%s` is no part such as 2/8: from 1/8 to 8/8", value);
     request->part = part;
     request->parts = parts;
     return LINNET_OK;

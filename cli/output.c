@@ -39,6 +39,33 @@ int cli_exit_status(linnet_status status)
     }
 }
 
+static linnet_status fill_error(linnet_error *err, linnet_status status, const char *format,
+                                va_list args)
+{
+    memset(err, 0, sizeof *err);
+    err->code = status;
+    vsnprintf(err->message, sizeof err->message, format, args);
+    return status;
+}
+
+linnet_status cli_refuse(linnet_error *err, linnet_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fill_error(err, status, format, args);
+    va_end(args);
+    return status;
+}
+
+linnet_status cli_refuse_value(linnet_error *err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const linnet_status status = fill_error(err, LINNET_ERROR_ARGUMENT, format, args);
+    va_end(args);
+    return status;
+}
+
 int cli_fail(const linnet_error *err)
 {
     if (err->source[0] != '\0' && err->line != 0)
@@ -63,6 +90,22 @@ int cli_usage_error(const cli_command *command, const char *format, ...)
     fprintf(stderr, "\n%s", usage.data);
     free(usage.data);
     return EXIT_USAGE;
+}
+
+int cli_fail_memory(void)
+{
+    fputs("linnet: out of memory\n", stderr);
+    return EXIT_INTERNAL;
+}
+
+int cli_check_model_word(const cli_command *command, const cli_request *request)
+{
+    if (request->word_count == 1)
+        return EXIT_DONE;
+    return cli_usage_error(command,
+                           request->word_count == 0
+                               ? "a model is missing: a name, a .linnet file or a directory"
+                               : "one model at a time");
 }
 
 int cli_print(const char *text, size_t length)
@@ -206,10 +249,8 @@ static void reserve(cli_buffer *buffer, size_t more)
         return;
     const size_t capacity = (buffer->capacity + more + 256) * 2;
     char *data = realloc(buffer->data, capacity);
-    if (data == NULL) {
-        fputs("linnet: out of memory\n", stderr);
-        exit(EXIT_INTERNAL);
-    }
+    if (data == NULL)
+        exit(cli_fail_memory());
     buffer->data = data;
     buffer->capacity = capacity;
 }

@@ -272,11 +272,11 @@ static linnet_status answer_fit(sweep_worker *worker, const sweep_question *q, c
     if (status != LINNET_OK)
         return status;
     if (aside.request.maximize == NULL)
-        return sweep_refuse(err, "maximize is missing: `batch`, `context` or `kv-cache`");
+        return cli_refuse_value(err, "maximize is missing: `batch`, `context` or `kv-cache`");
     if (aside.device_memory == 0)
-        return sweep_refuse(err,
-                            "device-memory is missing, or device: a name that `linnet devices` "
-                            "lists, or a profile file");
+        return cli_refuse_value(err,
+                                "device-memory is missing, or device: a name that `linnet devices` "
+                                "lists, or a profile file");
     if ((status = linnet_fit_budget(aside.device_memory, aside.request.reserve,
                                     aside.request.reserve_thousandths, &budget, err)) != LINNET_OK)
         return status;
@@ -347,7 +347,7 @@ static linnet_status answer_time(sweep_worker *worker, const sweep_question *q, 
     sweep_asides aside;
     linnet_status status = sweep_read_asides(worker, q, &aside, err);
     if (status == LINNET_OK && aside.request.device == NULL)
-        status = sweep_refuse(
+        status = cli_refuse_value(
             err, "device is missing: a name that `linnet devices` lists, or a profile file");
     if (status == LINNET_OK)
         status = sweep_store_device(worker->store, aside.request.device, &device, err);
@@ -405,22 +405,13 @@ static void write_error(const linnet_error *err, cli_buffer *out)
     sweep_close(out, '}');
 }
 
-/* A mark that some editors put first is no part of the first line. */
-static void skip_mark(const char **line, size_t *length, int64_t number)
-{
-    if (number == 1 && *length >= 3 && memcmp(*line, "\xef\xbb\xbf", 3) == 0) {
-        *line += 3;
-        *length -= 3;
-    }
-}
-
 void sweep_answer(sweep_worker *worker, const char *line, size_t length, int64_t number,
                   cli_buffer *out)
 {
     sweep_question *q = &worker->question;
     linnet_error err = { 0 };
-    skip_mark(&line, &length, number);
-    linnet_status status = sweep_question_read(line, length, q, &err);
+    const size_t mark = number == 1 ? sweep_mark_length(line, length) : 0;
+    linnet_status status = sweep_question_read(line + mark, length - mark, q, &err);
     begin_line(q->id, number, out);
     const size_t body = out->length;
     if (status == LINNET_OK) {

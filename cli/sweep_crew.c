@@ -54,10 +54,8 @@ static void *work(void *user)
 {
     sweep_crew *crew = user;
     sweep_worker *worker = calloc(1, sizeof *worker);
-    if (worker == NULL) {
-        fputs("linnet: out of memory\n", stderr);
-        exit(EXIT_INTERNAL);
-    }
+    if (worker == NULL)
+        exit(cli_fail_memory());
     worker->store = crew->store;
     pthread_mutex_lock(&crew->lock);
     for (;;) {
@@ -80,12 +78,6 @@ static void *work(void *user)
 
 /* ---- the crew ---- */
 
-static int fail(const char *message)
-{
-    fprintf(stderr, "linnet: %s\n", message);
-    return EXIT_INTERNAL;
-}
-
 int sweep_crew_new(int64_t threads, const sweep_settings *settings, sweep_crew **out)
 {
     sweep_crew *crew = calloc(1, sizeof *crew + (size_t)threads * sizeof crew->thread[0]);
@@ -93,7 +85,7 @@ int sweep_crew_new(int64_t threads, const sweep_settings *settings, sweep_crew *
     if (crew == NULL || store == NULL) {
         sweep_store_free(store);
         free(crew);
-        return fail("out of memory");
+        return cli_fail_memory();
     }
     crew->store = store;
     crew->end = &crew->first;
@@ -106,7 +98,8 @@ int sweep_crew_new(int64_t threads, const sweep_settings *settings, sweep_crew *
         crew->threads++;
     if (crew->threads < threads) {
         sweep_crew_free(crew);
-        return fail("the system gives no more threads: fewer --threads may do");
+        fputs("linnet: the system gives no more threads: fewer --threads may do\n", stderr);
+        return EXIT_INTERNAL;
     }
     *out = crew;
     return EXIT_DONE;

@@ -138,12 +138,18 @@ int64_t sweep_input_number(const sweep_input *input)
 
 /* ---- is any of it a question ---- */
 
+size_t sweep_mark_length(const char *text, size_t length)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+    const size_t bytes = sizeof mark - 1;
+    return length >= bytes && memcmp(text, mark, bytes) == 0 ? bytes : 0;
+}
+
 static bool is_object(const char *line, size_t length)
 {
-    const bool has_mark = length >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0;
-    json_t *root = length <= SWEEP_LINE_BYTES
-                       ? json_loadb(line + 3 * has_mark, length - 3 * has_mark, 0, NULL)
-                       : NULL;
+    const size_t mark = sweep_mark_length(line, length);
+    json_t *root =
+        length <= SWEEP_LINE_BYTES ? json_loadb(line + mark, length - mark, 0, NULL) : NULL;
     const bool is = json_is_object(root);
     json_decref(root);
     return is;
@@ -190,10 +196,8 @@ static int look_into_pipe(sweep_input *in)
 int sweep_input_open(const char *path, sweep_input **out)
 {
     sweep_input *in = malloc(sizeof *in);
-    if (in == NULL) {
-        fputs("linnet: out of memory\n", stderr);
-        return EXIT_INTERNAL;
-    }
+    if (in == NULL)
+        return cli_fail_memory();
     in->path = path;
     in->number = 0;
     in->end_number = INT64_MAX;

@@ -144,11 +144,8 @@ int sweep_output_catch_up(sweep_output *output, sweep_input *input)
     const int64_t number = sweep_input_number(input);
     if (output->answers == 0)
         return EXIT_DONE;
-    if (number == 1 && length >= 3 && memcmp(line, "\xef\xbb\xbf", 3) == 0) {
-        line += 3;
-        length -= 3;
-    }
-    if (is_answer_to(output->last.data, output->last.length, line, length, number))
+    const size_t mark = number == 1 ? sweep_mark_length(line, length) : 0;
+    if (is_answer_to(output->last.data, output->last.length, line + mark, length - mark, number))
         return EXIT_DONE;
     fprintf(stderr,
             "linnet: %s: answer %lld is not of line %lld of the questions: --resume continues the "
@@ -204,10 +201,8 @@ static int prepare(sweep_output *out, bool resume, const sweep_input *input)
 int sweep_output_open(const char *path, bool resume, const sweep_input *input, sweep_output **out)
 {
     sweep_output *output = calloc(1, sizeof *output);
-    if (output == NULL) {
-        fputs("linnet: out of memory\n", stderr);
-        return EXIT_INTERNAL;
-    }
+    if (output == NULL)
+        return cli_fail_memory();
     output->path = path;
     output->descriptor =
         path != NULL ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : STDOUT_FILENO;

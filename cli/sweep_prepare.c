@@ -12,14 +12,6 @@
 
 /* ---- errors ---- */
 
-linnet_status sweep_refuse(linnet_error *err, const char *message)
-{
-    memset(err, 0, sizeof *err);
-    err->code = LINNET_ERROR_ARGUMENT;
-    snprintf(err->message, sizeof err->message, "%s", message);
-    return LINNET_ERROR_ARGUMENT;
-}
-
 /* "batch: must be at least 1, not 0": where the value is wrong, the option is named. */
 static linnet_status apply(const sweep_question *q, sweep_value value, cli_request *request,
                            linnet_error *err)
@@ -48,12 +40,12 @@ static linnet_status apply_config(const sweep_question *q, cli_request *request,
     if (status != LINNET_OK)
         return status;
     if (request->policy_count > 1)
-        return sweep_refuse(err,
-                            "a question has one checkpointing policy: compare several as questions "
-                            "of their own");
+        return cli_refuse_value(
+            err, "a question has one checkpointing policy: compare several as questions "
+                 "of their own");
     if (request->timeline && !q->is_full)
-        return sweep_refuse(err,
-                            "timeline is part of the whole document: `detail` has to be `full`");
+        return cli_refuse_value(
+            err, "timeline is part of the whole document: `detail` has to be `full`");
     request->json = true;
     return cli_check_reading(&q->reading, request, err);
 }
@@ -121,7 +113,8 @@ linnet_status sweep_read_asides(sweep_worker *worker, const sweep_question *q, s
     if (out->request.device == NULL)
         return LINNET_OK;
     if (out->device_memory > 0)
-        return sweep_refuse(err, "device and device-memory both say how much memory a device has");
+        return cli_refuse_value(err,
+                                "device and device-memory both say how much memory a device has");
     const linnet_status status =
         sweep_store_device(worker->store, out->request.device, &device, err);
     if (status == LINNET_OK)

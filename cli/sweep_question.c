@@ -14,7 +14,6 @@
 
 #include "cli_sweep.h"
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,20 +34,6 @@ static const struct {
     { "training-loop", ROLE_CONFIG }, { "json", ROLE_REFUSED },
     { "color", ROLE_REFUSED },        { "help", ROLE_REFUSED },
 };
-
-static linnet_status refuse(linnet_error *err, linnet_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static linnet_status refuse(linnet_error *err, linnet_status status, const char *format, ...)
-{
-    va_list args;
-    memset(err, 0, sizeof *err);
-    err->code = status;
-    va_start(args, format);
-    vsnprintf(err->message, sizeof err->message, format, args);
-    va_end(args);
-    return status;
-}
 
 static option_role role_of(const cli_option *option)
 {
@@ -80,10 +65,10 @@ static linnet_status fail_unknown(const cli_reading *reading, const char *name, 
     for (int i = 0; i < reading->option_count; i++)
         if (is_taken(reading, &reading->options[i]))
             names[count++] = reading->options[i].name;
-    const char *nearest = linnet_nearest_word(name, names, count);
-    return refuse(err, LINNET_ERROR_NOT_FOUND, "`%.64s` is no option of a %s question%s%s%s", name,
-                  reading->command->name, nearest != NULL ? ": did you mean `" : "",
-                  nearest != NULL ? nearest : "", nearest != NULL ? "`?" : "");
+    const char *nearest = cli_meant_option(name, names, count);
+    return cli_refuse(err, LINNET_ERROR_NOT_FOUND, "`%.64s` is no option of a %s question%s%s%s",
+                      name, reading->command->name, nearest != NULL ? ": did you mean `" : "",
+                      nearest != NULL ? nearest : "", nearest != NULL ? "`?" : "");
 }
 
 static int find_option(const cli_reading *reading, const char *name)
@@ -122,11 +107,10 @@ static linnet_status read_text(sweep_question *q, const cli_option *option, cons
         return LINNET_OK;
     }
     if (!json_is_number(value))
-        return refuse(err, LINNET_ERROR_ARGUMENT, "%s: a text or a number%s is expected (%s)",
-                      option->name, option->repeatable ? ", or a list of them," : "",
-                      option->argument);
+        return cli_refuse_value(err, "%s: a text or a number%s is expected (%s)", option->name,
+                                option->repeatable ? ", or a list of them," : "", option->argument);
     if (q->number_count == SWEEP_MAX_VALUES)
-        return refuse(err, LINNET_ERROR_ARGUMENT, "more than %d values", (int)SWEEP_MAX_VALUES);
+        return cli_refuse_value(err, "more than %d values", (int)SWEEP_MAX_VALUES);
     char *text = q->numbers[q->number_count++];
     if (json_is_integer(value))
         snprintf(text, sizeof q->numbers[0], "%lld", (long long)json_integer_value(value));
@@ -140,7 +124,7 @@ static linnet_status read_text(sweep_question *q, const cli_option *option, cons
 static linnet_status insert(sweep_value *list, int *count, sweep_value value, linnet_error *err)
 {
     if (*count == SWEEP_MAX_VALUES)
-        return refuse(err, LINNET_ERROR_ARGUMENT, "more than %d values", (int)SWEEP_MAX_VALUES);
+        return cli_refuse_value(err, "more than %d values", (int)SWEEP_MAX_VALUES);
     int at = (*count)++;
     for (; at > 0 && list[at - 1].row > value.row; at--)
         list[at] = list[at - 1];
@@ -169,8 +153,7 @@ static linnet_status add_value(sweep_question *q, int row, const char *text, lin
 static linnet_status add_flag(sweep_question *q, int row, const json_t *value, linnet_error *err)
 {
     if (!json_is_boolean(value))
-        return refuse(err, LINNET_ERROR_ARGUMENT, "%s: true or false is expected",
-                      q->reading.options[row].name);
+        return cli_refuse_value(err, "%s: true or false is expected", q->reading.options[row].name);
     return json_is_true(value) ? add_value(q, row, NULL, err) : LINNET_OK;
 }
 
@@ -205,7 +188,7 @@ static linnet_status read_id(sweep_question *q, linnet_error *err)
     if (id == NULL)
         return LINNET_OK;
     if (!json_is_string(id) && !json_is_integer(id))
-        return refuse(err, LINNET_ERROR_ARGUMENT, "id: a text or a whole number is expected");
+        return cli_refuse_value(err, "id: a text or a whole number is expected");
     q->id = id;
     return LINNET_OK;
 }
@@ -216,10 +199,11 @@ static linnet_status read_command(sweep_question *q, linnet_error *err)
     q->command = name != NULL ? sweep_find_command(name) : NULL;
     if (q->command == NULL)
         return name == NULL
-                   ? refuse(err, LINNET_ERROR_ARGUMENT,
-                            "`command` is missing, or no text: `memory`, `fit` or `time`")
-                   : refuse(err, LINNET_ERROR_NOT_FOUND,
-                            "`%.64s` is no command of a question: `memory`, `fit` or `time`", name);
+                   ? cli_refuse_value(err,
+                                      "`command` is missing, or no text: `memory`, `fit` or `time`")
+                   : cli_refuse(err, LINNET_ERROR_NOT_FOUND,
+                                "`%.64s` is no command of a question: `memory`, `fit` or `time`",
+                                name);
     q->reading = (cli_reading){ .command = cli_find_command(name), .mark = "" };
     q->reading.options = cli_options(&q->reading.option_count);
     return LINNET_OK;
@@ -229,11 +213,11 @@ static linnet_status read_model(sweep_question *q, linnet_error *err)
 {
     q->model = json_string_value(json_object_get(q->root, "model"));
     if (q->model == NULL || q->model[0] == '\0')
-        return refuse(err, LINNET_ERROR_ARGUMENT,
-                      "`model` is missing, or no text: a name, a file or a directory");
+        return cli_refuse_value(err,
+                                "`model` is missing, or no text: a name, a file or a directory");
     if (strcmp(q->model, "-") == 0)
-        return refuse(err, LINNET_ERROR_ARGUMENT,
-                      "a question's model is a name, a file or a directory, not standard input");
+        return cli_refuse_value(
+            err, "a question's model is a name, a file or a directory, not standard input");
     return LINNET_OK;
 }
 
@@ -245,7 +229,7 @@ static linnet_status read_detail(sweep_question *q, linnet_error *err)
         return LINNET_OK;
     q->is_full = word != NULL && strcmp(word, "full") == 0;
     if (!q->is_full && (word == NULL || strcmp(word, "compact") != 0))
-        return refuse(err, LINNET_ERROR_ARGUMENT, "detail: `compact` or `full` is expected");
+        return cli_refuse_value(err, "detail: `compact` or `full` is expected");
     return LINNET_OK;
 }
 
@@ -283,18 +267,18 @@ static linnet_status parse(const char *line, size_t length, sweep_question *q, l
 {
     json_error_t wrong;
     if (is_blank(line, length))
-        return refuse(err, LINNET_ERROR_FORMAT, "the line is empty");
+        return cli_refuse(err, LINNET_ERROR_FORMAT, "the line is empty");
     if (length > SWEEP_LINE_BYTES)
-        return refuse(err, LINNET_ERROR_FORMAT, "the line is longer than 1 MiB");
+        return cli_refuse(err, LINNET_ERROR_FORMAT, "the line is longer than 1 MiB");
     q->root = json_loadb(line, length, JSON_REJECT_DUPLICATES, &wrong);
     if (q->root == NULL)
         return strstr(wrong.text, "duplicate") != NULL
-                   ? refuse(err, LINNET_ERROR_FORMAT, "a key is there twice, at byte %d",
-                            wrong.position)
-                   : refuse(err, LINNET_ERROR_FORMAT,
-                            "the line is no JSON object: wrong at byte %d", wrong.position);
+                   ? cli_refuse(err, LINNET_ERROR_FORMAT, "a key is there twice, at byte %d",
+                                wrong.position)
+                   : cli_refuse(err, LINNET_ERROR_FORMAT,
+                                "the line is no JSON object: wrong at byte %d", wrong.position);
     if (!json_is_object(q->root))
-        return refuse(err, LINNET_ERROR_FORMAT, "the line is JSON, but no object");
+        return cli_refuse(err, LINNET_ERROR_FORMAT, "the line is JSON, but no object");
     return LINNET_OK;
 }
 

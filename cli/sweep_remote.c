@@ -78,12 +78,6 @@ static const sweep_mpi *find_module(void *library)
     return mpi->version == SWEEP_MPI_VERSION ? mpi : NULL;
 }
 
-static int fail_memory(void)
-{
-    fputs("linnet: out of memory\n", stderr);
-    return EXIT_INTERNAL;
-}
-
 static int join(sweep_remote *remote, long processes)
 {
     remote->library = load();
@@ -97,9 +91,9 @@ static int join(sweep_remote *remote, long processes)
     }
     remote->link = remote->mpi->join(&remote->rank, &remote->size);
     if (remote->link == NULL)
-        return fail_memory();
+        return cli_fail_memory();
     remote->in_hand = calloc((size_t)remote->size, sizeof remote->in_hand[0]);
-    return remote->in_hand != NULL ? EXIT_DONE : fail_memory();
+    return remote->in_hand != NULL ? EXIT_DONE : cli_fail_memory();
 }
 
 int sweep_remote_open(sweep_remote **out)
@@ -110,7 +104,7 @@ int sweep_remote_open(sweep_remote **out)
         return EXIT_DONE;
     sweep_remote *remote = calloc(1, sizeof *remote);
     if (remote == NULL)
-        return fail_memory();
+        return cli_fail_memory();
     const int status = join(remote, processes);
     if (status == EXIT_DONE)
         *out = remote;
@@ -140,7 +134,7 @@ static void send(const sweep_remote *remote, int rank, const sweep_block *block,
     if (text->length > 0)
         cli_append(&message, text->data, text->length);
     if (remote->mpi->send(remote->link, rank, message.data, message.length) == 0)
-        exit(fail_memory());
+        exit(cli_fail_memory());
     free(message.data);
 }
 
@@ -152,7 +146,7 @@ static bool receive(const sweep_remote *remote, int *out_rank, message_head *out
     size_t length = 0;
     const int got = remote->mpi->receive(remote->link, out_rank, &data, &length);
     if (got < 0 || (got > 0 && length < sizeof *out_head))
-        exit(fail_memory());
+        exit(cli_fail_memory());
     if (got == 0)
         return false;
     memcpy(out_head, data, sizeof *out_head);
@@ -230,7 +224,7 @@ static bool take_questions(server *s)
     }
     sweep_block *block = calloc(1, sizeof *block);
     if (block == NULL)
-        exit(fail_memory());
+        exit(cli_fail_memory());
     *block = (sweep_block){ .number = head.number,
                             .first_line = head.first_line,
                             .lines = head.lines,

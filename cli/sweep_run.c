@@ -16,7 +16,6 @@
 #define _POSIX_C_SOURCE 200809L
 
 #include "cli_sweep.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Blocks in the ring for each thread of the job: enough that a slow one does not hold the others
@@ -152,9 +151,8 @@ int sweep_run(sweep_input *input, sweep_output *output, sweep_crew *take_crew, i
               .capacity = RING_A_THREAD * threads * sweep_remote_processes(remote) };
     r.ring = calloc((size_t)r.capacity, sizeof r.ring[0]);
     if (r.ring == NULL) {
-        fputs("linnet: out of memory\n", stderr);
         sweep_crew_free(take_crew);
-        return EXIT_INTERNAL;
+        return cli_fail_memory();
     }
     for (;;) {
         fill_ring(&r);

@@ -49,7 +49,8 @@ LINNET_API linnet_status linnet_parse_size(const char *text, int64_t *out_bytes,
 
 /**
  * Of several words the one nearest to `word`, for messages such as "did you mean": by letters put
- * in, left out, replaced or swapped, at most a third of the word, in any case.
+ * in, left out, replaced or swapped, at most a third of the word, in any case; or the first that
+ * goes on where `word` ends.
  *
  * @param words  `count` texts that end in NUL
  * @return one of `words`; NULL when none is near. Borrowed

@@ -109,6 +109,8 @@ lin_pipeline_settings lin_config_pipeline(const linnet_config *config);
 linnet_status lin_config_balance(const linnet_config *config, const linnet_device *device,
                                  int searched_role, lin_time_weigher *weigher,
                                  lin_pipeline_settings *settings, linnet_error *err);
+/* Gives the device before back and takes a reference to this one, which may be NULL. */
+void lin_config_hold_device(linnet_config *config, linnet_device *device);
 /* Whether stages can be: LINNET_ERROR_ARGUMENT where they are given by hand as well. */
 linnet_status lin_config_check_balance(const linnet_config *config, linnet_error *err);
 /* The degrees, checked against each other and filled up to the devices. */

@@ -45,10 +45,7 @@ int64_t linnet_layouts_budget_bytes(const linnet_layouts *layouts)
 
 const char *linnet_layouts_size_of(const linnet_layouts *layouts)
 {
-    static const char *const words[LIN_ROLE_COUNT] = {
-        [LIN_ROLE_BATCH] = "batch", [LIN_ROLE_CONTEXT] = "context", [LIN_ROLE_CACHE] = "cache"
-    };
-    return words[layouts->layouts->role];
+    return lin_role_names[layouts->layouts->role];
 }
 
 int32_t linnet_layouts_is_size_fixed(const linnet_layouts *layouts)

@@ -114,8 +114,7 @@ linnet_status lin_layouts_wrap(lin_layouts *take_layouts, const lin_search_reque
         linnet_layouts_unref(layouts);
         return lin_fail_memory(err);
     }
-    (void)linnet_config_set_device(layouts->config, (linnet_device *)(uintptr_t)request->device,
-                                   err); /* takes a reference, and cannot fail */
+    lin_config_hold_device(layouts->config, (linnet_device *)(uintptr_t)request->device);
     while (layouts->running < take_layouts->count &&
            take_layouts->items[layouts->running].state == LIN_LAYOUT_RUNS)
         layouts->running++;

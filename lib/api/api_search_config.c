@@ -4,13 +4,11 @@
 
 #include "api/api.h"
 
-enum { MOST_THREADS = 1024 };
-
 linnet_status linnet_config_set_threads(linnet_config *config, int64_t threads, linnet_error *err)
 {
-    if (threads < 1 || threads > MOST_THREADS)
+    if (threads < 1 || threads > LIN_LAYOUTS_MOST_THREADS)
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "a search uses 1 to %d threads, not %lld",
-                        (int)MOST_THREADS, (long long)threads);
+                        (int)LIN_LAYOUTS_MOST_THREADS, (long long)threads);
     config->threads = threads;
     return LINNET_OK;
 }

@@ -16,13 +16,18 @@ linnet_status linnet_config_set_stages_by(linnet_config *config, const char *mea
     return LINNET_OK;
 }
 
+void lin_config_hold_device(linnet_config *config, linnet_device *device)
+{
+    linnet_device *before = config->device;
+    config->device = device != NULL ? linnet_device_ref(device) : NULL;
+    linnet_device_unref(before);
+}
+
 linnet_status linnet_config_set_device(linnet_config *config, linnet_device *device,
                                        linnet_error *err)
 {
     (void)err;
-    linnet_device *before = config->device;
-    config->device = device != NULL ? linnet_device_ref(device) : NULL;
-    linnet_device_unref(before);
+    lin_config_hold_device(config, device);
     return LINNET_OK;
 }
 

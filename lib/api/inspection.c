@@ -220,7 +220,7 @@ static void view_parameter(viewer *v, bool is_root, const lin_expr_table *table,
                                          [LIN_MEMBER_BUFFER] = "buffer",
                                          [LIN_MEMBER_STATE] = "state",
                                          [LIN_MEMBER_SUB] = "sub" };
-    out->path = lin_arena_text(v->arena, entry->path, strlen(entry->path));
+    out->path = lin_arena_copy(v->arena, entry->path);
     out->kind = kinds[entry->kind];
     out->dtype = dtype_words(v, entry->dtype);
     out->rank = entry->rank;

@@ -187,6 +187,11 @@ char *lin_arena_text(lin_arena *arena, const char *text, uint64_t length)
     return copy;
 }
 
+char *lin_arena_copy(lin_arena *arena, const char *text)
+{
+    return text != NULL ? lin_arena_text(arena, text, strlen(text)) : NULL;
+}
+
 char *lin_arena_format(lin_arena *arena, const char *format, ...)
 {
     va_list args, again;

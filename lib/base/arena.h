@@ -56,6 +56,7 @@ void *lin_arena_alloc(lin_arena *arena, uint64_t size);
 /* `count` * `size` with the product checked; too large counts as a failure. */
 void *lin_arena_array(lin_arena *arena, uint64_t count, uint64_t size);
 char *lin_arena_text(lin_arena *arena, const char *text, uint64_t length); /* NUL-terminated copy */
+char *lin_arena_copy(lin_arena *arena, const char *text); /* up to its NUL; NULL stays NULL */
 char *lin_arena_format(lin_arena *arena, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

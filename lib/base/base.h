@@ -13,6 +13,7 @@
 #include "error.h"
 #include "expr.h"
 #include "names.h"
+#include "sort.h"
 #include "text.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))

@@ -139,6 +139,29 @@ static uint32_t edit_distance(const char *a, uint32_t a_length, const char *b, u
     return rows[1][b_length];
 }
 
+/* Shorter beginnings are of too many words. */
+enum { BEGINNING_LEAST = 3 };
+
+static bool begins(const char *whole, const char *beginning)
+{
+    while (*beginning != '\0' && lower(*whole) == lower(*beginning))
+        whole++, beginning++;
+    return *beginning == '\0';
+}
+
+/* The first of `words` that goes on where `word` ends, or NULL. */
+static const char *first_longer(const char *word, const char *const *words, uint32_t count)
+{
+    if (strlen(word) < BEGINNING_LEAST)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (begins(words[i], word))
+            return words[i];
+    return NULL;
+}
+
+/* `h100` is a part of `h100-80gb` rather than `h200` with a wrong letter; the letter that `Head`
+ * lacks of `Heads` is both. */
 const char *lin_nearest(const char *word, const char *const *words, uint32_t count)
 {
     uint64_t length = strlen(word);
@@ -157,5 +180,8 @@ const char *lin_nearest(const char *word, const char *const *words, uint32_t cou
             nearest = words[i];
         }
     }
-    return nearest;
+    if (nearest != NULL && begins(nearest, word))
+        return nearest;
+    const char *longer = first_longer(word, words, count);
+    return longer != NULL ? longer : nearest;
 }

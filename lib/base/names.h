@@ -20,7 +20,8 @@ lin_name lin_names_find(const lin_names *names, const char *text,
 const char *lin_names_text(const lin_names *names, lin_name name); /* NUL-terminated; "" for 0 */
 
 /* Of `count` words the one nearest to `word` (edit distance, at most a third of its length,
- * ignoring case), or NULL. */
+ * ignoring case), or before it the first that begins with the three letters or more that `word` is;
+ * or NULL. */
 const char *lin_nearest(const char *word, const char *const *words, uint32_t count);
 
 #endif

@@ -59,7 +59,8 @@ void lin_parallel_spread_experts(lin_parallel *normal)
     normal->replicas = normal->expert / common;
 }
 
-enum { MOST_LISTED = 16 };
+/* Degrees that a message lists, of those up to the largest that is tried. */
+enum { MOST_LISTED = 16, MOST_TRIED = 1 << 20 };
 
 /* "1, 2, 7 and 14" */
 static void list_numbers(const int64_t *numbers, uint32_t count, char *out, uint64_t capacity)
@@ -78,7 +79,7 @@ void lin_comm_divisors(int64_t number, char *out, uint64_t capacity)
 {
     int64_t found[MOST_LISTED];
     uint32_t count = 0;
-    for (int64_t d = 1; d <= number && count < MOST_LISTED && d <= 1 << 20; d++)
+    for (int64_t d = 1; d <= number && count < MOST_LISTED && d <= MOST_TRIED; d++)
         if (number % d == 0)
             found[count++] = d;
     list_numbers(found, count, out, capacity);
@@ -133,7 +134,7 @@ static void list_expert_degrees(const lin_parallel *normal, char *out, uint64_t 
     lin_parallel one = *normal;
     int64_t found[MOST_LISTED];
     uint32_t count = 0;
-    for (int64_t d = 1; d <= spread && count < MOST_LISTED && d <= 1 << 20; d++) {
+    for (int64_t d = 1; d <= spread && count < MOST_LISTED && d <= MOST_TRIED; d++) {
         one.expert = d;
         if (spread % d == 0 && lin_parallel_expert_shards(&one) > 0)
             found[count++] = d;

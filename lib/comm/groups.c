@@ -188,7 +188,7 @@ linnet_status lin_layout_make(const lin_parallel *normal, const char *order, lin
     const uint32_t sparse[AXIS_COUNT] = { tp, 1, ep, cp * shards * replicas / ep, 1, pp };
     const grid grids[2] = { make_grid(&axes, dense), make_grid(&axes, sparse) };
     *out = (lin_layout){ .devices = (uint32_t)devices, .degrees = *normal };
-    out->order = lin_arena_text(arena, order, strlen(order));
+    out->order = lin_arena_copy(arena, order);
     if (out->order == NULL)
         return lin_fail_memory(err);
     for (lin_group_kind kind = 0; kind < LIN_GROUP_KIND_COUNT; kind++) {

@@ -41,8 +41,8 @@ enum {
     CALL_NATIVE = 1 << 14,        /* a native implementation with arithmetic of its own (S1) */
     CALL_FROZEN_INPUT = 1 << 15,  /* operand 0 of a product carries no gradient, */
     CALL_FROZEN_WEIGHT = 1 << 16, /* its operand 1 (S13) */
-    CALL_F32_LOGITS = 1 << 18,    /* a loss of whole logits that casts them first (S4) */
     CALL_WHOLE_NORM = 1 << 17,    /* a norm with weight and bias in its kernel (S3) */
+    CALL_F32_LOGITS = 1 << 18,    /* a loss of whole logits that casts them first (S4) */
     CALL_DISPATCHES = 1 << 24,    /* the first product of a mixture: its rows are sent there, */
     CALL_COMBINES = 1 << 25       /* the last: they are sent back (EP) */
 };
@@ -175,7 +175,7 @@ typedef struct pricing {
 void lin_cost_price_shape(const pricing *p, const call_shape *shape, call_price *out);
 void lin_cost_price_loss(const pricing *p, const call_shape *shape, call_price *out);
 
-static inline bool has_rule(const pricing *p, uint32_t rule)
+static inline bool has_rule(const pricing *p, uint64_t rule)
 {
     return (p->settings->rules & rule) != 0;
 }
@@ -233,6 +233,8 @@ void lin_cost_run(part_run *r, lin_call call);
 /* The forward calls, each taking `share` of its time. */
 void lin_cost_run_entry(part_run *r, uint32_t entry, double share);
 void lin_cost_run_entry_back(part_run *r, uint32_t entry);
+/* How often checkpointing runs an entry again: 1, 0, or a share. */
+double lin_cost_again(const lin_cost *cost, const lin_part_settings *settings, uint32_t entry);
 
 /* Finds the groups of weights: which parameter and which call belongs to which. */
 void lin_sharded_group(lin_cost *cost, parameter_slots *parameters, const uint32_t *objects,
@@ -247,8 +249,9 @@ void lin_sharded_after(part_run *r);
 /* The calls themselves, with collectives beside them. */
 void lin_sharded_forward(part_run *r);
 void lin_sharded_backward(part_run *r);
+/* Of the states, the share that one process updates; 1 without shards. */
+double lin_sharded_updated(const part_run *r);
 /* Seconds once a step, outside the clocks, of a part that takes `forward` and `backward`. */
-double lin_sharded_updated(const part_run *r); /* 1 without shards */
 double lin_sharded_once(const part_run *r, double forward, double backward);
 
 #endif

@@ -194,16 +194,28 @@ static void run_transfer(part_run *r)
                              LIN_SPENT_COMMUNICATION });
 }
 
-static void run_forward(part_run *r, double share)
+static void run_forward(part_run *r)
 {
     for (uint32_t i = 0; i < r->cost->entry_count; i++)
-        lin_cost_run_entry(r, i, share);
+        lin_cost_run_entry(r, i, 1);
+}
+
+double lin_cost_again(const lin_cost *cost, const lin_part_settings *settings, uint32_t entry)
+{
+    if (settings->recompute <= 0)
+        return 0;
+    if (settings->again == NULL)
+        return settings->recompute;
+    return settings->again[cost->entries[entry].step] ? 1 : 0;
 }
 
 static void run_backward(part_run *r)
 {
-    if (r->settings->recompute > 0)
-        run_forward(r, r->settings->recompute);
+    for (uint32_t i = 0; i < r->cost->entry_count; i++) {
+        const double again = lin_cost_again(r->cost, r->settings, i);
+        if (again > 0)
+            lin_cost_run_entry(r, i, again);
+    }
     for (uint32_t i = r->cost->entry_count; i-- > 0;)
         lin_cost_run_entry_back(r, i);
 }
@@ -279,7 +291,7 @@ static void run_calls(part_run *r, double *out_forward)
     if (overlaps)
         lin_sharded_forward(r);
     else
-        run_forward(r, 1);
+        run_forward(r);
     *out_forward = r->clocks.device;
     if (!r->cost->settings.training)
         return;

@@ -11,6 +11,7 @@
  *     profile.c, profile_read.c,  device profiles: by name, by file, their keys, what stands in for
  *     profile_scale.c             an absent one, one device's rates from another's
  *     profile_grids.c             what was measured on the device, in grids
+ *     profile_words.c             how profiles spell kinds and axes
  *     rates.c, grid.c             rates of products and attention, read off a profile's grids
  *     links.c                     what a group of ranks can send, inside a node and across nodes
  *     hoist.c, call_shapes.c      which steps make a call at all, and what each call works on
@@ -128,6 +129,28 @@ typedef struct lin_measured {
     lin_grid collectives[LIN_COLLECTIVE_COUNT]; /* seconds */
 } lin_measured;
 
+/* How profiles spell these: "bf16", "view", "causal_backward", "all_reduce" (profile_words.c). */
+extern const char *const lin_rate_dtype_names[LIN_RATE_COUNT];
+extern const char *const lin_host_kind_names[LIN_HOST_COUNT];
+extern const char *const lin_attention_kind_names[LIN_ATTENTION_COUNT];
+extern const char *const lin_collective_names[LIN_COLLECTIVE_COUNT];
+
+typedef enum lin_grid_kind {
+    LIN_GRID_PRODUCT,
+    LIN_GRID_ATTENTION,
+    LIN_GRID_DECODE,
+    LIN_GRID_COLLECTIVE,
+    LIN_GRID_FORM_COUNT
+} lin_grid_kind;
+
+/* Names of a grid's axes, the last fastest, and of what stands at their corners. */
+typedef struct lin_grid_form {
+    uint32_t axes;
+    const char *axis[LIN_GRID_AXES];
+    const char *values;
+} lin_grid_form;
+extern const lin_grid_form lin_grid_forms[LIN_GRID_FORM_COUNT];
+
 /* What the vendor's data sheet says, dense; 0: nothing. */
 typedef struct lin_sheet {
     double bf16, f16, tf32, f32, fp8, fp4; /* operations per second */
@@ -201,7 +224,7 @@ double lin_measured_decode(const lin_profile *profile, double bytes);
 double lin_measured_collective(const lin_profile *profile, lin_collective kind, double processes,
                                double bytes);
 /* Seconds: as measured where `rules` have R3 and it was, else latency and the link. */
-double lin_collective_seconds(const lin_profile *profile, uint32_t rules, lin_collective kind,
+double lin_collective_seconds(const lin_profile *profile, uint64_t rules, lin_collective kind,
                               double processes, double bytes);
 
 /* ---- models of time ---- */
@@ -241,7 +264,8 @@ double lin_collective_seconds(const lin_profile *profile, uint32_t rules, lin_co
     X(R1)                 \
     X(R2)                 \
     X(R3)                 \
-    X(R4)
+    X(R4)                 \
+    X(K1)
 
 enum {
 #define X(id) LIN_RULE_BIT_##id,
@@ -249,13 +273,41 @@ enum {
 #undef X
         LIN_RULE_COUNT
 };
-enum {
-#define X(id) LIN_RULE_##id = 1 << LIN_RULE_BIT_##id,
-    LIN_TIME_RULES(X)
-#undef X
-};
+/* Sets of switches: one bit each. */
+#define LIN_RULE_S1 (UINT64_C(1) << LIN_RULE_BIT_S1)
+#define LIN_RULE_S2 (UINT64_C(1) << LIN_RULE_BIT_S2)
+#define LIN_RULE_S3 (UINT64_C(1) << LIN_RULE_BIT_S3)
+#define LIN_RULE_S4 (UINT64_C(1) << LIN_RULE_BIT_S4)
+#define LIN_RULE_S5 (UINT64_C(1) << LIN_RULE_BIT_S5)
+#define LIN_RULE_S6 (UINT64_C(1) << LIN_RULE_BIT_S6)
+#define LIN_RULE_S7 (UINT64_C(1) << LIN_RULE_BIT_S7)
+#define LIN_RULE_S8 (UINT64_C(1) << LIN_RULE_BIT_S8)
+#define LIN_RULE_S9 (UINT64_C(1) << LIN_RULE_BIT_S9)
+#define LIN_RULE_S10 (UINT64_C(1) << LIN_RULE_BIT_S10)
+#define LIN_RULE_S11 (UINT64_C(1) << LIN_RULE_BIT_S11)
+#define LIN_RULE_S12 (UINT64_C(1) << LIN_RULE_BIT_S12)
+#define LIN_RULE_S13 (UINT64_C(1) << LIN_RULE_BIT_S13)
+#define LIN_RULE_M1 (UINT64_C(1) << LIN_RULE_BIT_M1)
+#define LIN_RULE_M2 (UINT64_C(1) << LIN_RULE_BIT_M2)
+#define LIN_RULE_M3 (UINT64_C(1) << LIN_RULE_BIT_M3)
+#define LIN_RULE_M4 (UINT64_C(1) << LIN_RULE_BIT_M4)
+#define LIN_RULE_C1 (UINT64_C(1) << LIN_RULE_BIT_C1)
+#define LIN_RULE_C2 (UINT64_C(1) << LIN_RULE_BIT_C2)
+#define LIN_RULE_C3 (UINT64_C(1) << LIN_RULE_BIT_C3)
+#define LIN_RULE_C4 (UINT64_C(1) << LIN_RULE_BIT_C4)
+#define LIN_RULE_N1 (UINT64_C(1) << LIN_RULE_BIT_N1)
+#define LIN_RULE_CP (UINT64_C(1) << LIN_RULE_BIT_CP)
+#define LIN_RULE_EP (UINT64_C(1) << LIN_RULE_BIT_EP)
+#define LIN_RULE_SP (UINT64_C(1) << LIN_RULE_BIT_SP)
+#define LIN_RULE_Z (UINT64_C(1) << LIN_RULE_BIT_Z)
+#define LIN_RULE_DP (UINT64_C(1) << LIN_RULE_BIT_DP)
+#define LIN_RULE_R1 (UINT64_C(1) << LIN_RULE_BIT_R1)
+#define LIN_RULE_R2 (UINT64_C(1) << LIN_RULE_BIT_R2)
+#define LIN_RULE_R3 (UINT64_C(1) << LIN_RULE_BIT_R3)
+#define LIN_RULE_R4 (UINT64_C(1) << LIN_RULE_BIT_R4)
+#define LIN_RULE_K1 (UINT64_C(1) << LIN_RULE_BIT_K1)
 
-_Static_assert(LIN_RULE_COUNT <= 31, "rules are bits of 32, and a constant is an int");
+_Static_assert(LIN_RULE_COUNT <= 64, "a set is 64 bits");
 
 typedef enum lin_time_model { LIN_TIME_LINNET, LIN_TIME_REFERENCE } lin_time_model;
 
@@ -268,7 +320,7 @@ typedef struct lin_time_rule {
 const lin_time_rule *lin_time_rule_at(uint32_t index); /* NULL: out of range */
 bool lin_time_model_find(const char *name, lin_time_model *out);
 const char *lin_time_model_name(lin_time_model model);
-uint32_t lin_time_model_rules(lin_time_model model); /* LIN_RULE_ bits */
+uint64_t lin_time_model_rules(lin_time_model model); /* LIN_RULE_ bits */
 
 /* ---- links between the ranks of a group (links.c) ---- */
 
@@ -290,13 +342,13 @@ typedef struct lin_links {
 
 /* Ranks stand in the default order of layouts. Without rule N1 or a node in the profile every group
  * is on the profile's link. */
-void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint32_t rules,
+void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint64_t rules,
                   lin_links *out);
 /* What is taken for granted of the network, in `arena`; NULL: nothing. */
 const char *lin_links_assumption(const lin_profile *profile, const lin_parallel *normal,
-                                 uint32_t rules, lin_arena *arena);
+                                 uint64_t rules, lin_arena *arena);
 /* Seconds of a collective in a group; `bytes` as lin_collective says. */
-double lin_link_seconds(const lin_profile *profile, uint32_t rules, const lin_link *link,
+double lin_link_seconds(const lin_profile *profile, uint64_t rules, const lin_link *link,
                         lin_collective kind, double bytes);
 
 /* ---- a part: one device's work, whole or for one micro-batch ---- */
@@ -330,7 +382,7 @@ typedef struct lin_cost_settings {
     lin_context_exchange exchange;
     const bool *trained; /* by object: its bytes are updated (S13); NULL: every float parameter's.
                             Read while a cost is made */
-    uint32_t rules;      /* LIN_RULE_ bits */
+    uint64_t rules;      /* LIN_RULE_ bits */
 } lin_cost_settings;
 
 /* A graph with its calls found: made once, priced on any device at any size. Borrows the graph. One
@@ -363,6 +415,7 @@ bool lin_loop_find(const char *name, lin_loop *out);
 /* What surrounds a part's own calls. */
 typedef struct lin_part_settings {
     double recompute;      /* recomputed arithmetic over the forward's; 0: no checkpointing */
+    const bool *again;     /* by step: it is computed again (K1); NULL: that share of every call */
     double received_bytes; /* from the stage before */
     int64_t shards;        /* that split the training states; 0, 1: none */
     bool keeps_parameters; /* they split no parameters (ZeRO 1 and 2): one gather a step */
@@ -443,7 +496,7 @@ typedef struct lin_step_settings {
     double gradient_bytes; /* of all owned parameters of the whole model: what replicas sum */
     double tokens;         /* of one replica's whole step */
     double replayed; /* seconds of all micro-batches along a schedule; 0: by the closed form */
-    uint32_t rules;
+    uint64_t rules;
     const lin_links *links; /* as lin_part_settings; needed for rule DP */
     int64_t shards;         /* a sum has that part of a gradient (DP); 0, 1: all of it */
     int64_t expert_shards;  /* and that one of an expert's */
@@ -485,6 +538,10 @@ void lin_step_rank_part(const struct lin_schedule *schedule, uint32_t rank, cons
                         lin_part *out);
 
 /* ---- the answer for one configuration ---- */
+
+/* LINNET_ERROR_UNSUPPORTED: a pipeline that the model has no time of. */
+linnet_status lin_time_check_schedule(lin_time_model model, const char *schedule,
+                                      int64_t virtual_stages, linnet_error *err);
 
 typedef struct lin_timing_settings {
     lin_time_model model;

@@ -6,13 +6,14 @@
  */
 
 #include "cost/costliest.h"
+#include "cost/calls.h"
 
 #include <string.h>
 
 /* "layers.3.mlp" as "layers.*.mlp" */
 static const char *generalise(lin_arena *arena, const char *scope)
 {
-    char *out = lin_arena_text(arena, scope, strlen(scope));
+    char *out = lin_arena_copy(arena, scope);
     uint64_t to = 0;
     for (uint64_t at = 0; scope[at] != '\0';) {
         const uint64_t length = strcspn(scope + at, ".");
@@ -37,9 +38,8 @@ static lin_costly_place *find_place(lin_costliest *list, const char *label, cons
             strcmp(list->places.items[i].costly.scope, scope) == 0)
             return &list->places.items[i];
     /* The graph's texts go with it. */
-    const lin_costly_place fresh = {
-        .costly = { .label = lin_arena_text(list->arena, label, strlen(label)), .scope = scope }
-    };
+    const lin_costly_place fresh = { .costly = { .label = lin_arena_copy(list->arena, label),
+                                                 .scope = scope } };
     LIN_PUSH(list->arena, &list->places, fresh);
     return &list->places.items[list->places.count - 1];
 }
@@ -64,11 +64,11 @@ static void add_entry(lin_costliest *list, const lin_graph *graph, const lin_cos
 }
 
 void lin_costliest_add(lin_costliest *list, const lin_cost *cost, const lin_graph *graph,
-                       double again, double times)
+                       const lin_part_settings *around, double times)
 {
     for (uint32_t i = 0; i < lin_cost_entry_count(cost); i++) {
         const lin_cost_entry entry = lin_cost_entry_at(cost, i);
-        add_entry(list, graph, &entry, again, times);
+        add_entry(list, graph, &entry, lin_cost_again(cost, around, i), times);
     }
 }
 

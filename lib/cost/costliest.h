@@ -17,10 +17,10 @@ typedef struct lin_costliest {
     LIN_LIST(lin_costly_place) places;
 } lin_costliest;
 
-/* The calls of a part: `again` is the share of forward that is computed again, `times` how often
- * the part runs. */
+/* The calls of a part: `around` says what of forward is computed again, `times` how often the part
+ * runs. */
 void lin_costliest_add(lin_costliest *list, const lin_cost *cost, const lin_graph *graph,
-                       double again, double times);
+                       const lin_part_settings *around, double times);
 uint32_t lin_costliest_take(lin_costliest *list, lin_costly out[LIN_TIMING_COSTLIEST]);
 
 #endif

@@ -10,9 +10,9 @@
  *
  *     ring      block 0 | block 1 | block 2 | block 3      keys and values of the next block come
  *               hop 1   | hop 2   | hop 3   |              while this one is worked on
- *     back      block 0 | block 1 | block 2 | block 3 |        their gradients follow a block
- * behind KV 1    | KV 2, d | KV 3, d | d       | d      and go one hop further, home gathered
- * gather | all blocks in one call            again in backward, gradients scattered
+ *     back      block 0 | block 1 | block 2 | block 3 |    their gradients follow a block behind
+ *               KV 1    | KV 2, d | KV 3, d | d       | d  and go one hop further, home
+ *     gathered  gather | all blocks in one call            again in backward, gradients scattered
  *
  * (Liu et al., Ring Attention, 2023; Megatron-Core's context parallelism, p2p and all_gather.) The
  * results of a ring's blocks are merged by their softmax's denominators: read, read and write.
@@ -151,7 +151,7 @@ static void gather_first(const pricing *p, double pair, call_price *out)
 {
     const lin_link *link = &p->links->of[LIN_GROUP_CONTEXT];
     const double c = (double)p->settings->context, all = c * pair;
-    const uint32_t rules = p->settings->rules;
+    const uint64_t rules = p->settings->rules;
     const double copies = has_rule(p, LIN_RULE_S11) ? 2 * all / p->profile->elementwise : 0;
     const double gather =
         copies + lin_link_seconds(p->profile, rules, link, LIN_COLLECTIVE_ALL_GATHER, all);

@@ -54,8 +54,7 @@ static void mark_hoisted(marker *m)
 static void mark_collectives(marker *m)
 {
     static const char *const names[] = { "torch.distributed.all_reduce",
-                                         "torch.distributed.all_gather",
-                                         "torch.distributed.shared",
+                                         "torch.distributed.all_gather", "torch.distributed.shared",
                                          "torch.distributed.reduce_scatter" };
     const uint32_t count = ARRAY_LEN(names) - !(m->settings->rules & LIN_RULE_SP);
     for (uint32_t k = 0; k < m->graph->steps.count && m->settings->processes <= 1; k++)

@@ -94,7 +94,7 @@ static lin_link link_over(const lin_profile *profile, const axis *inner, const a
     return link;
 }
 
-void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint32_t rules,
+void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint64_t rules,
                   lin_links *out)
 {
     const bool knows = (rules & LIN_RULE_N1) && profile->node.devices > 0;
@@ -132,7 +132,7 @@ void lin_links_of(const lin_profile *profile, const lin_parallel *normal, uint32
 }
 
 /* Inside a node as it was measured there, where it was. */
-double lin_link_seconds(const lin_profile *profile, uint32_t rules, const lin_link *link,
+double lin_link_seconds(const lin_profile *profile, uint64_t rules, const lin_link *link,
                         lin_collective kind, double bytes)
 {
     const double ranks = (double)link->ranks;
@@ -143,7 +143,7 @@ double lin_link_seconds(const lin_profile *profile, uint32_t rules, const lin_li
     return link->latency + passes * ((ranks - 1) / ranks) * bytes / rate;
 }
 
-static bool any_spans(const lin_profile *profile, const lin_parallel *normal, uint32_t rules)
+static bool any_spans(const lin_profile *profile, const lin_parallel *normal, uint64_t rules)
 {
     lin_links links;
     lin_links_of(profile, normal, rules, &links);
@@ -154,7 +154,7 @@ static bool any_spans(const lin_profile *profile, const lin_parallel *normal, ui
 }
 
 const char *lin_links_assumption(const lin_profile *profile, const lin_parallel *normal,
-                                 uint32_t rules, lin_arena *arena)
+                                 uint64_t rules, lin_arena *arena)
 {
     enum { ALWAYS_NEAR = 8 }; /* the usual node, and the largest that a group is measured in */
     int64_t devices;

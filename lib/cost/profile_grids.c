@@ -18,18 +18,6 @@
 
 enum { MAX_AXIS = 64, MAX_VALUES = 1 << 14, MAX_ATTENTION = 64 };
 
-/* Names of the axes, the last fastest, and of what stands at their corners. */
-typedef struct grid_form {
-    uint32_t axes;
-    const char *axis[LIN_GRID_AXES];
-    const char *values;
-} grid_form;
-
-static const grid_form product_form = { 3, { "rows", "out", "in" }, "rates" };
-static const grid_form attention_form = { 2, { "length", "heads" }, "rates" };
-static const grid_form decode_form = { 1, { "bytes" }, "rates" };
-static const grid_form collective_form = { 2, { "processes", "bytes" }, "seconds" };
-
 static const char *join(profile_reader *r, const char *outer, const char *inner)
 {
     return lin_profile_join(r, outer, inner);
@@ -37,9 +25,13 @@ static const char *join(profile_reader *r, const char *outer, const char *inner)
 
 /* ---- one grid ---- */
 
+typedef struct number_list {
+    const double *numbers, *logs;
+    uint32_t count;
+} number_list;
+
 static linnet_status read_list(profile_reader *r, const char *key, const lin_json *object,
-                               const char *name, uint32_t most, const double **out,
-                               const double **out_logs, uint32_t *out_count)
+                               const char *name, uint32_t most, number_list *out)
 {
     const lin_json *list = lin_json_get(object, name);
     const char *place = join(r, key, name);
@@ -57,14 +49,12 @@ static linnet_status read_list(profile_reader *r, const char *key, const lin_jso
             return status;
         logs[i] = log(numbers[i]);
     }
-    *out = numbers;
-    *out_logs = logs;
-    *out_count = list->count;
+    *out = (number_list){ numbers, logs, list->count };
     return LINNET_OK;
 }
 
 static linnet_status check_keys(profile_reader *r, const char *key, const lin_json *object,
-                                const grid_form *form)
+                                const lin_grid_form *form)
 {
     const char *words[LIN_GRID_AXES + 2] = { "source", form->values };
     if (object->kind != LIN_JSON_OBJECT)
@@ -93,21 +83,25 @@ static linnet_status read_source(profile_reader *r, const char *key, const lin_j
 static linnet_status read_axis(profile_reader *r, const char *key, const lin_json *object,
                                const char *name, lin_grid *grid, uint32_t a)
 {
-    const linnet_status status = read_list(r, key, object, name, MAX_AXIS, &grid->points[a],
-                                           &grid->logs[a], &grid->counts[a]);
+    number_list axis;
+    const linnet_status status = read_list(r, key, object, name, MAX_AXIS, &axis);
     if (status != LINNET_OK)
         return status;
-    for (uint32_t i = 1; i < grid->counts[a]; i++)
-        if (!(grid->logs[a][i] > grid->logs[a][i - 1]))
+    for (uint32_t i = 1; i < axis.count; i++)
+        if (!(axis.logs[i] > axis.logs[i - 1]))
             return lin_profile_refuse(r, join(r, key, name), "must ascend");
+    grid->points[a] = axis.numbers;
+    grid->logs[a] = axis.logs;
+    grid->counts[a] = axis.count;
     return LINNET_OK;
 }
 
 static linnet_status read_one(profile_reader *r, const char *key, const lin_json *object,
-                              const grid_form *form, lin_grid *out)
+                              const lin_grid_form *form, lin_grid *out)
 {
     lin_grid grid = { .axes = form->axes };
-    uint32_t corners = 1, count = 0;
+    uint32_t corners = 1;
+    number_list values = { NULL, NULL, 0 };
     linnet_status status = check_keys(r, key, object, form);
     if (status == LINNET_OK)
         status = read_source(r, key, object, &grid.source);
@@ -116,30 +110,39 @@ static linnet_status read_one(profile_reader *r, const char *key, const lin_json
         corners *= grid.counts[a]; /* at most 64^3 */
     }
     if (status == LINNET_OK)
-        status = read_list(r, key, object, form->values, MAX_VALUES, &grid.values, &grid.value_logs,
-                           &count);
+        status = read_list(r, key, object, form->values, MAX_VALUES, &values);
     if (status != LINNET_OK)
         return status;
-    if (count != corners)
+    if (values.count != corners)
         return lin_profile_refuse(r, join(r, key, form->values),
                                   "must have a value for every corner");
+    grid.values = values.numbers;
+    grid.value_logs = values.logs;
     *out = grid;
     return LINNET_OK;
 }
 
 /* ---- objects of grids ---- */
 
+/* Grids of one form by name. */
+typedef struct grid_family {
+    const char *const *names;
+    uint32_t count;
+    const lin_grid_form *form;
+} grid_family;
+
 static linnet_status read_each(profile_reader *r, const char *key, const lin_json *object,
-                               const char *const *words, uint32_t count, const grid_form *form,
-                               lin_grid *out)
+                               const grid_family *family, lin_grid *out)
 {
     if (object->kind != LIN_JSON_OBJECT)
         return lin_profile_refuse(r, key, "must be an object");
     for (uint32_t i = 0; i < object->count; i++) {
         uint32_t at = 0;
-        linnet_status status = lin_profile_known(r, key, object->keys[i], words, count, &at);
+        linnet_status status =
+            lin_profile_known(r, key, object->keys[i], family->names, family->count, &at);
         if (status == LINNET_OK)
-            status = read_one(r, join(r, key, object->keys[i]), &object->items[i], form, &out[at]);
+            status = read_one(r, join(r, key, object->keys[i]), &object->items[i], family->form,
+                              &out[at]);
         if (status != LINNET_OK)
             return status;
     }
@@ -148,24 +151,21 @@ static linnet_status read_each(profile_reader *r, const char *key, const lin_jso
 
 static linnet_status read_products(profile_reader *r, const char *key, const lin_json *object)
 {
-    return read_each(r, key, object, lin_profile_rate_names, LIN_RATE_COUNT, &product_form,
-                     r->profile->measured.products);
+    const grid_family family = { lin_rate_dtype_names, LIN_RATE_COUNT,
+                                 &lin_grid_forms[LIN_GRID_PRODUCT] };
+    return read_each(r, key, object, &family, r->profile->measured.products);
 }
 
 static linnet_status read_collectives(profile_reader *r, const char *key, const lin_json *object)
 {
-    static const char *const words[] = {
-#define X(id, spelling) spelling,
-        LIN_COLLECTIVES(X)
-#undef X
-    };
-    return read_each(r, key, object, words, LIN_COLLECTIVE_COUNT, &collective_form,
-                     r->profile->measured.collectives);
+    const grid_family family = { lin_collective_names, LIN_COLLECTIVE_COUNT,
+                                 &lin_grid_forms[LIN_GRID_COLLECTIVE] };
+    return read_each(r, key, object, &family, r->profile->measured.collectives);
 }
 
 static linnet_status read_decode(profile_reader *r, const char *key, const lin_json *object)
 {
-    return read_one(r, key, object, &decode_form, &r->profile->measured.decode);
+    return read_one(r, key, object, &lin_grid_forms[LIN_GRID_DECODE], &r->profile->measured.decode);
 }
 
 static linnet_status read_attention(profile_reader *r, const char *key, const lin_json *object)
@@ -182,8 +182,8 @@ static linnet_status read_attention(profile_reader *r, const char *key, const li
         if (!lin_profile_attention_key(object->keys[i], &rate) || rate.width == 0)
             return lin_profile_refuse(r, place, "is not of the form KIND/WIDTH or KIND/WIDTH/f32");
         grids[i] = (lin_attention_grid){ rate.kind, rate.is_f32, rate.width, { 0 } };
-        const linnet_status status =
-            read_one(r, place, &object->items[i], &attention_form, &grids[i].grid);
+        const linnet_status status = read_one(r, place, &object->items[i],
+                                              &lin_grid_forms[LIN_GRID_ATTENTION], &grids[i].grid);
         if (status != LINNET_OK)
             return status;
     }
@@ -202,7 +202,7 @@ static linnet_status read_flops(profile_reader *r, const char *key, const lin_js
         if (strcmp(object->keys[i], "source") == 0)
             continue;
         linnet_status status =
-            lin_profile_known(r, key, object->keys[i], lin_profile_rate_names, LIN_RATE_COUNT, &at);
+            lin_profile_known(r, key, object->keys[i], lin_rate_dtype_names, LIN_RATE_COUNT, &at);
         if (status == LINNET_OK)
             status = lin_profile_number(r, join(r, key, object->keys[i]), &object->items[i],
                                         &measured->flops[at]);

@@ -18,7 +18,6 @@ linnet_status lin_profile_read(const char *source_name, const char *text, uint64
                                lin_profile *profile, linnet_error *err);
 
 /* What the readers of keys share. `key` is the whole path of one: "measured.decode". */
-extern const char *const lin_profile_rate_names[LIN_RATE_COUNT];
 linnet_status lin_profile_refuse(profile_reader *r, const char *key, const char *why);
 const char *lin_profile_join(profile_reader *r, const char *outer, const char *inner);
 /* A rate or a size: finite and more than 0. */

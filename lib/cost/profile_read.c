@@ -102,13 +102,6 @@ static const number_key sheet_keys[] = {
 };
 #undef KEY
 
-const char *const lin_profile_rate_names[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
-static const char *const host_names[LIN_HOST_COUNT] = {
-#define X(id, spelling) spelling,
-    LIN_HOST_KINDS(X)
-#undef X
-};
-
 static int32_t find_word(const char *const *words, uint32_t count, const char *word)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -258,10 +251,9 @@ static linnet_status read_products(profile_reader *r, const lin_json *object)
     if (object->kind != LIN_JSON_OBJECT)
         return refuse(r, "products", "must be an object");
     for (uint32_t i = 0; i < object->count; i++) {
-        const int32_t at = find_word(lin_profile_rate_names, LIN_RATE_COUNT, object->keys[i]);
+        const int32_t at = find_word(lin_rate_dtype_names, LIN_RATE_COUNT, object->keys[i]);
         if (at < 0)
-            return fail_key(r, "`products`", object->keys[i], lin_profile_rate_names,
-                            LIN_RATE_COUNT);
+            return fail_key(r, "`products`", object->keys[i], lin_rate_dtype_names, LIN_RATE_COUNT);
         const linnet_status status = read_grid(r, join_keys(r, "products", object->keys[i]),
                                                &object->items[i], &r->profile->products[at]);
         if (status != LINNET_OK)
@@ -272,15 +264,13 @@ static linnet_status read_products(profile_reader *r, const lin_json *object)
 
 /* ---- attention ---- */
 
-static const char *const attention_names[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
-                                                                  "masked", "masked_backward" };
-
 bool lin_profile_attention_key(const char *key, lin_attention_rate *out)
 {
     const size_t length = strcspn(key, "/");
     int32_t kind = -1;
     for (int32_t i = 0; i < LIN_ATTENTION_COUNT; i++)
-        if (strlen(attention_names[i]) == length && memcmp(attention_names[i], key, length) == 0)
+        if (strlen(lin_attention_kind_names[i]) == length &&
+            memcmp(lin_attention_kind_names[i], key, length) == 0)
             kind = i;
     if (kind < 0)
         return false;
@@ -489,8 +479,8 @@ static linnet_status read_host(profile_reader *r, const lin_json *document, bool
     for (uint32_t i = 0; i < LIN_HOST_COUNT && !has_base; i++)
         r->profile->host[i] = r->profile->dispatch;
     return host == NULL ? LINNET_OK
-                        : read_numbers(r, "host", host, host_names, LIN_HOST_COUNT, OR_ZERO,
-                                       r->profile->host);
+                        : read_numbers(r, "host", host, lin_host_kind_names, LIN_HOST_COUNT,
+                                       OR_ZERO, r->profile->host);
 }
 
 static linnet_status read_rates(profile_reader *r, const lin_json *document)
@@ -500,7 +490,7 @@ static linnet_status read_rates(profile_reader *r, const lin_json *document)
     const lin_json *attention = lin_json_get(document, "attention");
     linnet_status status = LINNET_OK;
     if (flops != NULL)
-        status = read_numbers(r, "flops", flops, lin_profile_rate_names, LIN_RATE_COUNT, POSITIVE,
+        status = read_numbers(r, "flops", flops, lin_rate_dtype_names, LIN_RATE_COUNT, POSITIVE,
                               r->profile->flops);
     if (status == LINNET_OK && products != NULL)
         status = read_products(r, products);

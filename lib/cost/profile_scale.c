@@ -88,7 +88,7 @@ bool lin_profile_scale(lin_profile *profile, const lin_profile *base)
     profile->arena.on_failure = &inner;
     scale_rates(profile, base);
     copy_times(profile, base);
-    profile->base = lin_arena_text(&profile->arena, base->name, strlen(base->name));
+    profile->base = lin_arena_copy(&profile->arena, base->name);
     profile->arena.on_failure = outer;
     return true;
 }

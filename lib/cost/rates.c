@@ -183,7 +183,7 @@ double lin_measured_collective(const lin_profile *profile, lin_collective kind, 
     return lin_grid_seconds(grid, at) * sent_share(kind, processes) / sent_share(kind, at[0]);
 }
 
-double lin_collective_seconds(const lin_profile *profile, uint32_t rules, lin_collective kind,
+double lin_collective_seconds(const lin_profile *profile, uint64_t rules, lin_collective kind,
                               double processes, double bytes)
 {
     const double seconds =

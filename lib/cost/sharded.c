@@ -44,17 +44,6 @@ static const double queued_latency = 6e-6;
 
 /* ---- groups ---- */
 
-/* Length of "layers.3" in "layers.3.mlp.up.weight"; 0 outside arrays. */
-static uint64_t element_length(const char *path)
-{
-    for (const char *at = strchr(path, '.'); at != NULL; at = strchr(at + 1, '.')) {
-        const uint64_t digits = strspn(at + 1, "0123456789");
-        if (digits > 0 && (at[1 + digits] == '.' || at[1 + digits] == '\0'))
-            return (uint64_t)(at - path) + 1 + digits;
-    }
-    return 0;
-}
-
 typedef struct group_path {
     const char *text;
     uint64_t length;
@@ -66,7 +55,7 @@ typedef LIN_LIST(group_path) path_list;
  * last one was found. */
 static uint32_t find_group(path_list *paths, const char *path, uint32_t near, lin_arena *arena)
 {
-    const group_path wanted = { path, path != NULL ? element_length(path) : 0 };
+    const group_path wanted = { path, path != NULL ? lin_path_element(path) : 0 };
     if (wanted.length == 0)
         return 0;
     for (uint32_t i = 0; i < paths->count; i++) {
@@ -314,8 +303,8 @@ double lin_sharded_updated(const part_run *r)
         return 1;
     const weight_group all = all_groups(r->cost);
     const double whole = all.trained + all.expert_trained;
-    const double part = all.trained / (double)r->settings->shards +
-                        all.expert_trained / fmax(expert_shards(r), 1);
+    const double part =
+        all.trained / (double)r->settings->shards + all.expert_trained / fmax(expert_shards(r), 1);
     return whole > 0 ? part / whole : 1;
 }
 
@@ -425,7 +414,6 @@ void lin_sharded_backward(part_run *r)
 {
     const lin_cost *cost = r->cost;
     const bool gathers = gathers_groups(r) && r->settings->reshard != LIN_RESHARD_NEVER;
-    const double again = r->settings->recompute;
     uint32_t next = 0, left = cost->ordered_count;
     forget_arrivals(r);
     if (gathers)
@@ -435,6 +423,7 @@ void lin_sharded_backward(part_run *r)
         if (gathers && group != 0 && next < cost->ordered_count &&
             cost->group_order[cost->ordered_count - 1 - next] == group)
             begin_group(r, group, &next, true);
+        const double again = lin_cost_again(cost, r->settings, i);
         if (again > 0)
             lin_cost_run_entry(r, i, again);
         lin_cost_run_entry_back(r, i);

@@ -2,9 +2,9 @@
 
 /*
  * The switches between the models of time. `reference` is tracing.md 15 as it stands, none on.
- * `linnet` has on what follows from the code that runs (S), from how a job is spread over devices
- * (N1, CP, EP, SP, Z, DP), what a device was measured at (R), and laws with a constant of their own
- * measurement (M2-M4). Off stay a constant that was read off one measured row (M1) and conjectures
+ * `linnet` has on what follows from the code that runs (S) and what checkpointing repeats of it (K),
+ * from how a job is spread over devices (N1, CP, EP, SP, Z, DP), what a device was measured at (R),
+ * and laws with a constant of their own measurement (M2-M4). Off stay a constant that was read off one measured row (M1) and conjectures
  * (C1-C4): a rule is never fitted to the rows it is judged by.
  */
 
@@ -76,6 +76,8 @@ static const lin_time_rule rules[] = {
                     "short sequences leave a device part empty; small exchanges wait for their hops, large ones reach the link's rate slowly" },
     { "R4",  true,  "with master weights the optimizer reads gradients, reads and writes masters and states in the masters' dtype, and writes weights",
                     "mixed-precision Adam moves 28 bytes a parameter, not 7 times its 2 (Rajbhandari et al., ZeRO, 2020, section 3.1)" },
+    { "K1",  true,  "checkpointing runs the calls of what it computes again, not a share of every call",
+                    "a recomputed attention core repeats attention and no product, and an output head outside the blocks repeats nothing" },
 };
 /* clang-format on */
 _Static_assert(ARRAY_LEN(rules) == LIN_RULE_COUNT, "every switch has a row");
@@ -103,7 +105,7 @@ const char *lin_time_model_name(lin_time_model model)
     return model_names[model];
 }
 
-uint32_t lin_time_model_rules(lin_time_model model)
+uint64_t lin_time_model_rules(lin_time_model model)
 {
     uint32_t bits = 0;
     for (uint32_t i = 0; i < ARRAY_LEN(rules) && model == LIN_TIME_LINNET; i++)

@@ -18,24 +18,33 @@
 
 /* Copies of the parameters that an optimizer's pass reads and writes. States of 8 bits count as the
  * half of bf16's. */
+static const struct optimizer_row {
+    const char *name;
+    double states;
+    const char *untimed; /* what its pass does beside that, which is not modelled; NULL: nothing */
+} optimizer_rows[] = {
+    { "adamw", 2, NULL },
+    { "sgd", 0, NULL },
+    { "sgd-momentum", 1, NULL },
+    { "lion", 1, NULL },
+    { "muon", 1, "its Newton-Schulz products" },
+    { "adafactor", 0, NULL },
+    { "adamw-8bit", 1, NULL },
+    { "paged-adamw-8bit", 1, "its pages that come from the host" },
+};
+
+/* Others are Adams. */
+static const struct optimizer_row *optimizer_row_of(const char *optimizer)
+{
+    for (uint32_t i = 0; i < ARRAY_LEN(optimizer_rows) && optimizer != NULL; i++)
+        if (strcmp(optimizer_rows[i].name, optimizer) == 0)
+            return &optimizer_rows[i];
+    return &optimizer_rows[0];
+}
+
 double lin_timer_states(const char *optimizer)
 {
-    static const struct {
-        const char *name;
-        double states;
-    } rows[] = {
-        { "sgd", 0 },
-        { "sgd-momentum", 1 },
-        { "lion", 1 },
-        { "muon", 1 },
-        { "adafactor", 0 },
-        { "adamw-8bit", 1 },
-        { "paged-adamw-8bit", 1 },
-    };
-    for (uint32_t i = 0; i < ARRAY_LEN(rows) && optimizer != NULL; i++)
-        if (strcmp(rows[i].name, optimizer) == 0)
-            return rows[i].states;
-    return 2;
+    return optimizer_row_of(optimizer)->states;
 }
 
 linnet_status lin_timer_check(const lin_traced *traced, const lin_parallel *parallel,
@@ -52,6 +61,12 @@ linnet_status lin_timer_check(const lin_traced *traced, const lin_parallel *para
 static linnet_status check_model(const lin_timer_settings *settings, linnet_error *err)
 {
     const lin_parallel *parallel = &settings->parallel;
+    const struct optimizer_row *optimizer = optimizer_row_of(settings->optimizer);
+    if (settings->training && optimizer->untimed != NULL)
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
+                        "the time of a step with `%s` is not modelled: %s are no pass over the "
+                        "weights; `memory` and sizes that fit are",
+                        optimizer->name, optimizer->untimed);
     if (settings->model != LIN_TIME_REFERENCE || (parallel->context <= 1 && parallel->expert <= 1))
         return LINNET_OK;
     return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
@@ -64,6 +79,11 @@ static linnet_status check_model(const lin_timer_settings *settings, linnet_erro
 static uint32_t place_of(const lin_timer *t, uint32_t stage)
 {
     return t->is_pipeline ? stage : LIN_NO_STAGE;
+}
+
+static const lin_graph *graph_of(const lin_timer *t, uint32_t stage)
+{
+    return t->is_pipeline ? &lin_memory_stage(t->memory, stage)->graph : t->graph;
 }
 
 static linnet_status open_costs(lin_timer *t, linnet_error *err)
@@ -80,8 +100,7 @@ static linnet_status open_costs(lin_timer *t, linnet_error *err)
             .trained = lin_memory_trained(t->memory, place_of(t, i)),
             .rules = t->rules,
         };
-        const lin_graph *graph = t->is_pipeline ? &lin_memory_stage(t->memory, i)->graph : t->graph;
-        status = lin_cost_new(graph, &settings, &t->allocator, &t->costs[i], err);
+        status = lin_cost_new(graph_of(t, i), &settings, &t->allocator, &t->costs[i], err);
     }
     return status;
 }
@@ -100,6 +119,11 @@ static linnet_status open_guarded(lin_timer *t, linnet_error *err)
     t->parts = LIN_NEW_ARRAY(&t->arena, lin_part, t->stage_count);
     t->received = LIN_NEW_ARRAY(&t->arena, double, t->stage_count);
     t->recompute = LIN_NEW_ARRAY(&t->arena, double, t->stage_count);
+    t->again = LIN_NEW_ARRAY(&t->arena, bool *, t->stage_count);
+    for (uint32_t i = 0; i < t->stage_count; i++) {
+        t->again[i] = LIN_NEW_ARRAY(&t->arena, bool, graph_of(t, i)->steps.count);
+        lin_memory_mark_recomputed(t->memory, place_of(t, i), t->again[i]);
+    }
     t->ranks = LIN_NEW_ARRAY(&t->arena, lin_part, t->stage_count);
     t->whole = LIN_NEW_ARRAY(&t->arena, int64_t, symbols);
     t->one = LIN_NEW_ARRAY(&t->arena, int64_t, symbols);
@@ -221,6 +245,7 @@ void lin_timer_run(lin_timer *t, const lin_parallel *parallel)
     for (uint32_t i = 0; i < t->stage_count; i++) {
         const lin_part_settings around = {
             .recompute = t->recompute[i],
+            .again = t->rules & LIN_RULE_K1 ? t->again[i] : NULL,
             .received_bytes = t->received[i],
             .shards = parallel->shards,
             .keeps_parameters = parallel->zero == 1 || parallel->zero == 2,
@@ -304,6 +329,9 @@ linnet_status lin_timer_step(lin_timer *t, const lin_timer_job *job, lin_step_ti
 
 /* ---- bounds ---- */
 
+/* A replay counts in tenths of a nanosecond, each action rounded to the nearest. */
+static const double replay_tick = 1e-10;
+
 /*
  * No replay is shorter than this. A rank runs all its actions one after the other: `busy`, M times
  * the sum of its stages. None of them begins before the first micro-batch went forward through
@@ -329,9 +357,9 @@ static double shortest_replay(const lin_timer *t, const lin_timer_job *job,
             seconds += job->splits_backward ? t->parts[i].forward : t->parts[i].seconds;
         longest = seconds > longest ? seconds : longest;
     }
-    /* A replay counts in tenths of a nanosecond, each action rounded to the nearest. */
     const double actions = 2.0 * (double)job->microbatches * schedule->stages;
-    return longest - 1e-10 * actions > 0 ? longest - 1e-10 * actions : 0;
+    const double rounded = replay_tick * actions;
+    return longest > rounded ? longest - rounded : 0;
 }
 
 void lin_timer_bound(lin_timer *t, const lin_timer_job *job, lin_step_time *out)

@@ -25,13 +25,14 @@ typedef struct lin_timer {
     const lin_profile *profile;
     const lin_graph *graph; /* the whole */
     lin_timer_settings settings;
-    uint32_t rules;
+    uint64_t rules;
     lin_links links; /* of the last run */
     bool is_pipeline;
     uint32_t stage_count, rank_count; /* 1 without a pipeline */
     lin_cost **costs;                 /* by stage, as the next three */
     double *received;                 /* bytes of a micro-batch from the stage before */
     double *recompute;                /* share of the forward arithmetic that runs again */
+    bool **again;                     /* by step: it does (K1) */
     lin_part *parts;
     lin_part *ranks;      /* by rank, of the last step */
     int64_t *whole, *one; /* symbols: of the step, of a micro-batch */

@@ -31,17 +31,25 @@ typedef struct timing_run {
 /* ---- what can be timed ---- */
 
 /* The reference has two schedules, which cost the same, and one stage a rank. */
-static linnet_status check_schedule(const timing_run *r)
+linnet_status lin_time_check_schedule(lin_time_model model, const char *schedule,
+                                      int64_t virtual_stages, linnet_error *err)
 {
-    const lin_pipeline_answer *pipeline = r->answer->pipeline;
-    if (!r->is_pipeline || r->settings->model != LIN_TIME_REFERENCE || pipeline == NULL)
+    if (model != LIN_TIME_REFERENCE)
         return LINNET_OK;
-    if (pipeline->virtual_stages > 1 ||
-        (strcmp(pipeline->schedule, "1f1b") != 0 && strcmp(pipeline->schedule, "gpipe") != 0))
-        return lin_fail(r->err, LINNET_ERROR_UNSUPPORTED,
+    if (virtual_stages > 1 || (strcmp(schedule, "1f1b") != 0 && strcmp(schedule, "gpipe") != 0))
+        return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
                         "the time model `reference` has the schedules 1f1b and gpipe with one "
                         "stage a rank: `linnet` has the others");
     return LINNET_OK;
+}
+
+static linnet_status check_schedule(const timing_run *r)
+{
+    const lin_pipeline_answer *pipeline = r->answer->pipeline;
+    if (!r->is_pipeline || pipeline == NULL)
+        return LINNET_OK;
+    return lin_time_check_schedule(r->settings->model, pipeline->schedule, pipeline->virtual_stages,
+                                   r->err);
 }
 
 /* ---- the step ---- */
@@ -109,22 +117,17 @@ static void set_operations(timing_run *r)
 
 /* ---- the answer ---- */
 
-static const char *copy(lin_arena *arena, const char *text)
-{
-    return text != NULL ? lin_arena_text(arena, text, strlen(text)) : NULL;
-}
-
 static void describe(timing_run *r)
 {
     lin_timing *t = r->timing;
     lin_arena *arena = &t->arena;
     const lin_answer *answer = r->answer;
-    t->model = copy(arena, answer->model);
-    t->entry = copy(arena, answer->entry);
-    t->dtype = copy(arena, answer->dtype);
-    t->numerics = copy(arena, answer->numerics);
-    t->device = copy(arena, r->profile->name);
-    t->device_source = copy(arena, r->profile->source);
+    t->model = lin_arena_copy(arena, answer->model);
+    t->entry = lin_arena_copy(arena, answer->entry);
+    t->dtype = lin_arena_copy(arena, answer->dtype);
+    t->numerics = lin_arena_copy(arena, answer->numerics);
+    t->device = lin_arena_copy(arena, r->profile->name);
+    t->device_source = lin_arena_copy(arena, r->profile->source);
     t->time_model = r->settings->model;
     memcpy(t->role_value, answer->role_value, sizeof(t->role_value));
     t->training = answer->training != NULL;
@@ -132,11 +135,11 @@ static void describe(timing_run *r)
     t->budget = lin_profile_budget(r->profile);
     t->microbatches = lin_memory_microbatches(r->memory);
     if (answer->pipeline != NULL)
-        t->schedule = copy(arena, answer->pipeline->schedule);
+        t->schedule = lin_arena_copy(arena, answer->pipeline->schedule);
     if (!t->training)
         return;
-    t->optimizer = copy(arena, answer->training->optimizer);
-    t->checkpoint = copy(arena, answer->training->checkpoint);
+    t->optimizer = lin_arena_copy(arena, answer->training->optimizer);
+    t->checkpoint = lin_arena_copy(arena, answer->training->checkpoint);
 }
 
 /* Of shards: whether their collectives are waited for. */
@@ -171,7 +174,7 @@ static void assume(timing_run *r)
             "the training loop is %s's: the host waits for the device after each pass, and "
             "gradients are summed when all of backward is done",
             lin_loop_name(r->settings->loop));
-    if (t->recompute > 0)
+    if (t->recompute > 0 && !(r->timer->rules & LIN_RULE_K1))
         list[t->assumption_count++] =
             "what is recomputed takes the same share of each call of the forward pass";
     if (network != NULL)
@@ -187,11 +190,16 @@ static void list_costliest(timing_run *r)
     lin_timing *t = r->timing;
     lin_costly *list = LIN_NEW_ARRAY(&t->arena, lin_costly, LIN_TIMING_COSTLIEST);
     lin_costliest costliest = { .arena = &t->arena };
-    for (uint32_t i = 0; i < r->timer->stage_count; i++)
+    for (uint32_t i = 0; i < r->timer->stage_count; i++) {
+        const lin_part_settings around = { .recompute = r->timer->recompute[i],
+                                           .again = r->timer->rules & LIN_RULE_K1
+                                                        ? r->timer->again[i]
+                                                        : NULL };
         if (r->schedule == NULL ? i == t->time.slowest : r->schedule->rank_of[i] == t->time.slowest)
             lin_costliest_add(&costliest, r->timer->costs[i],
                               r->is_pipeline ? &lin_memory_stage(r->memory, i)->graph : r->graph,
-                              t->recompute, (double)t->microbatches);
+                              &around, (double)t->microbatches);
+    }
     t->costliest_count = lin_costliest_take(&costliest, list);
     t->costliest = list;
 }

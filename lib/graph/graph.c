@@ -7,10 +7,9 @@
 
 #include "graph/graph.h"
 
-#include <string.h>
-
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 const char *const lin_role_names[LIN_ROLE_COUNT] = { "batch", "context", "cache" };
 
@@ -44,6 +43,36 @@ void lin_graph_free(lin_graph *graph)
     lin_arena_free(&graph->arena);
     lin_release(&allocator, graph, sizeof *graph);
 }
+
+uint64_t lin_path_element(const char *path)
+{
+    for (const char *at = strchr(path, '.'); at != NULL; at = strchr(at + 1, '.')) {
+        const uint64_t digits = strspn(at + 1, "0123456789");
+        if (digits > 0 && (at[1 + digits] == '.' || at[1 + digits] == '\0'))
+            return (uint64_t)(at - path) + 1 + digits;
+    }
+    return 0;
+}
+
+const lin_object *lin_graph_first_input(const lin_graph *graph)
+{
+    for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++)
+        if (graph->objects.items[i].producer == LIN_NO_STEP)
+            return &graph->objects.items[i];
+    return NULL;
+}
+
+lin_role lin_graph_cut_role(const lin_graph *graph)
+{
+    const lin_object *input = lin_graph_first_input(graph);
+    for (lin_role role = 0; role < LIN_ROLE_COUNT && input != NULL && input->rank > 0; role++)
+        if (graph->role_free[role] &&
+            input->shape[0] == lin_expr_of_symbol(graph->exprs, graph->role_symbols[role]))
+            return role;
+    return -1;
+}
+
+/* ---- the check ---- */
 
 typedef struct complaint {
     char *text;

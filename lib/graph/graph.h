@@ -93,6 +93,7 @@ typedef struct lin_graph {
     bool traced_both_branches;  /* some `if` had both regions walked */
     uint32_t parameter_objects; /* persistent objects come first */
     const char *entry;          /* name of the traced entry */
+    const char *split_entry;    /* where it is for one shard: the entry for several, or NULL */
     const char *root;           /* name of the root block, "" for a module-level entry */
 } lin_graph;
 
@@ -103,6 +104,14 @@ bool lin_object_holds_values(const lin_object *cache);
 /* NULL: out of memory. The arena has no jump target yet. */
 lin_graph *lin_graph_new(const lin_allocator *allocator);
 void lin_graph_free(lin_graph *graph); /* accepts NULL */
+
+/* Length of "layers.3" in "layers.3.mlp.up.weight": the outermost element of an array on the way; 0
+ * outside arrays. */
+uint64_t lin_path_element(const char *path);
+/* The entry's first input; NULL: it has none. */
+const lin_object *lin_graph_first_input(const lin_graph *graph);
+/* The role whose size is the first axis of the first input, which micro-batches cut; -1: none. */
+lin_role lin_graph_cut_role(const lin_graph *graph);
 
 /* Steps [first_step, end_step) during which an owner must keep its bytes. */
 typedef struct lin_lifetime {

@@ -58,13 +58,13 @@ static bool ends_before(const void *context, uint32_t a, uint32_t b)
 }
 
 static uint32_t *sorted_indices(lin_arena *arena, const lin_buffer *buffers, uint32_t count,
-                                lin_plan_before before)
+                                lin_sort_before before)
 {
     uint32_t *indices = LIN_NEW_ARRAY(arena, uint32_t, count);
     uint32_t *scratch = LIN_NEW_ARRAY(arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++)
         indices[i] = i;
-    lin_plan_sort(indices, count, scratch, before, buffers);
+    lin_sort(indices, count, scratch, before, buffers);
     return indices;
 }
 

@@ -10,14 +10,6 @@
 
 #include "graph/graph.h"
 
-/* ---- sorting (plan_sort.c): the C library's qsort may allocate behind the host's back, and takes
- * no context */
-
-typedef bool (*lin_plan_before)(const void *context, uint32_t a, uint32_t b);
-/* Stable; `scratch` holds `count` items. */
-void lin_plan_sort(uint32_t *items, uint32_t count, uint32_t *scratch, lin_plan_before before,
-                   const void *context);
-
 /* ---- first fit (plan_fit.c) ---- */
 
 typedef struct lin_fit_span {

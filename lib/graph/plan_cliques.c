@@ -34,7 +34,7 @@ static uint32_t *solid_by_first(lin_arena *arena, const lin_buffer *buffers, uin
         if (lin_plan_is_solid(&buffers[i]))
             members[solid++] = i;
     }
-    lin_plan_sort(members, solid, scratch, starts_before, buffers);
+    lin_sort(members, solid, scratch, starts_before, buffers);
     *out_count = solid;
     return members;
 }
@@ -50,7 +50,7 @@ static uint32_t *ranks_by_end(lin_arena *arena, const lin_buffer *buffers, const
         ranks[i] = i;
         sorted[i] = &buffers[members[i]];
     }
-    lin_plan_sort(ranks, count, scratch, ends_before, (const void *)sorted);
+    lin_sort(ranks, count, scratch, ends_before, (const void *)sorted);
     return ranks;
 }
 

@@ -48,7 +48,7 @@ void lin_fit_init(lin_fit *fit, lin_arena *arena, const lin_buffer *buffers, uin
 
     for (uint32_t i = 0; i < count; i++)
         fit->by_first[i] = i;
-    lin_plan_sort(fit->by_first, count, fit->leaf_of, starts_before, buffers);
+    lin_sort(fit->by_first, count, fit->leaf_of, starts_before, buffers);
     for (uint32_t i = 0; i < count; i++)
         fit->leaf_of[fit->by_first[i]] = i;
     lin_fit_clear(fit);

@@ -124,7 +124,7 @@ static void shuffle(search *s, uint32_t distance)
     for (uint32_t i = 0; i < s->part->count; i++)
         s->jitter[s->ranked[i]] =
             (int64_t)i + (int64_t)(next_random(&s->random) % ((uint64_t)distance + 1));
-    lin_plan_sort(s->ranked, s->part->count, s->scratch, jitters_before, s->jitter);
+    lin_sort(s->ranked, s->part->count, s->scratch, jitters_before, s->jitter);
 }
 
 static void rank_items(search *s, const order_key *by)
@@ -132,7 +132,7 @@ static void rank_items(search *s, const order_key *by)
     s->order = by;
     for (uint32_t i = 0; i < s->part->count; i++)
         s->ranked[i] = i;
-    lin_plan_sort(s->ranked, s->part->count, s->scratch, ranks_before, s);
+    lin_sort(s->ranked, s->part->count, s->scratch, ranks_before, s);
 }
 
 /* ---- first fit in several orders ---- */

@@ -22,7 +22,7 @@ const int32_t *lin_graph_step_units(const lin_graph *graph, lin_arena *arena)
     const lin_unit_index *index = lin_units_index(graph, arena);
     int32_t *unit_of = LIN_NEW_ARRAY(arena, int32_t, graph->objects.count);
     int32_t *out = LIN_NEW_ARRAY(arena, int32_t, graph->steps.count);
-    memset(unit_of, 0xff, graph->objects.count * sizeof *unit_of);
+    memset(unit_of, 0xff, graph->objects.count * sizeof *unit_of); /* all bits: LIN_NO_STEP */
     for (uint32_t i = 0; i < graph->parameter_objects; i++) {
         const char *path = graph->objects.items[i].path;
         const uint32_t unit = path != NULL ? lin_unit_of(index, path) : LIN_NO_UNIT;

@@ -132,6 +132,16 @@ void lin_write_i64(lin_writer *w, int64_t value);
 void lin_write_double(lin_writer *w, double value); /* non-finite writes null */
 void lin_write_bool(lin_writer *w, bool value);
 void lin_write_null(lin_writer *w);
+/* A key and its value. */
+void lin_pair_string(lin_writer *w, const char *key, const char *text); /* NULL writes null */
+void lin_pair_strings(lin_writer *w, const char *key, const char *const *items, uint32_t count);
+void lin_pair_i64(lin_writer *w, const char *key, int64_t value);
+void lin_pair_double(lin_writer *w, const char *key, double value);
+void lin_pair_bool(lin_writer *w, const char *key, bool value);
+void lin_pair_null(lin_writer *w, const char *key);
+/* null unless it is known; of a size, unless it is negative. */
+void lin_pair_known(lin_writer *w, const char *key, bool is_known, int64_t value);
+void lin_pair_size(lin_writer *w, const char *key, int64_t value);
 /* After the last value: the one trailing newline. */
 void lin_writer_end(lin_writer *w);
 

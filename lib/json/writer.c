@@ -158,6 +158,61 @@ void lin_write_null(lin_writer *w)
     lin_text_add(w->out, "null");
 }
 
+/* ---- pairs ---- */
+
+void lin_pair_string(lin_writer *w, const char *key, const char *text)
+{
+    lin_write_key(w, key);
+    lin_write_string(w, text);
+}
+
+void lin_pair_strings(lin_writer *w, const char *key, const char *const *items, uint32_t count)
+{
+    lin_write_key(w, key);
+    lin_write_array(w);
+    for (uint32_t i = 0; i < count; i++)
+        lin_write_string(w, items[i]);
+    lin_write_array_end(w);
+}
+
+void lin_pair_i64(lin_writer *w, const char *key, int64_t value)
+{
+    lin_write_key(w, key);
+    lin_write_i64(w, value);
+}
+
+void lin_pair_double(lin_writer *w, const char *key, double value)
+{
+    lin_write_key(w, key);
+    lin_write_double(w, value);
+}
+
+void lin_pair_bool(lin_writer *w, const char *key, bool value)
+{
+    lin_write_key(w, key);
+    lin_write_bool(w, value);
+}
+
+void lin_pair_null(lin_writer *w, const char *key)
+{
+    lin_write_key(w, key);
+    lin_write_null(w);
+}
+
+void lin_pair_known(lin_writer *w, const char *key, bool is_known, int64_t value)
+{
+    lin_write_key(w, key);
+    if (is_known)
+        lin_write_i64(w, value);
+    else
+        lin_write_null(w);
+}
+
+void lin_pair_size(lin_writer *w, const char *key, int64_t value)
+{
+    lin_pair_known(w, key, value >= 0, value);
+}
+
 void lin_writer_end(lin_writer *w)
 {
     lin_text_add(w->out, "\n");

@@ -93,14 +93,14 @@ static bool make_place(lin_arena *arena, const lin_source_file *file, lin_span s
     text_position end = find_position(file, start, end_offset);
     const char *line = start.line_start < file->length ? file->text + start.line_start : "";
     *out = (lin_place_range){
-        .file = lin_arena_text(arena, file->name, strlen(file->name)),
+        .file = lin_arena_copy(arena, file->name),
         .start_line = start.line,
         .start_column = start.column,
         .start_offset = start_offset + file->bom_bytes,
         .end_line = end.line,
         .end_column = end.column,
         .end_offset = end_offset + file->bom_bytes,
-        .label = lin_arena_text(arena, label, strlen(label)),
+        .label = lin_arena_copy(arena, label),
         .line_text = lin_arena_text(arena, line, line_length(file, start.line_start)),
     };
     return out->file != NULL && out->label != NULL && out->line_text != NULL;
@@ -185,7 +185,7 @@ void lin_diagnostic_label(lin_diagnostics *diagnostics, lin_diagnostic *diagnost
 {
     if (diagnostic == NULL || diagnostic->place_count == 0)
         return;
-    const char *copy = lin_arena_text(&diagnostics->arena, label, strlen(label));
+    const char *copy = lin_arena_copy(&diagnostics->arena, label);
     diagnostics->failed |= copy == NULL;
     if (copy != NULL)
         diagnostic->places[0].label = copy;

@@ -16,7 +16,7 @@ static lin_source_file *add_source(checker *c, const char *name, const char *tex
 {
     lin_source_file *source = LIN_NEW(c->arena, lin_source_file);
     const char *copy = lin_arena_text(c->arena, length == 0 ? "" : text, length);
-    source->name = lin_arena_text(c->arena, name, strlen(name));
+    source->name = lin_arena_copy(c->arena, name);
     source->bom_bytes = length >= 3 && memcmp(copy, utf8_bom, 3) == 0 ? 3 : 0;
     source->text = copy + source->bom_bytes;
     source->length = (uint32_t)length - source->bom_bytes;
@@ -44,8 +44,8 @@ static module_scope *add_module(checker *c, const lin_lang_file *file)
     m->targets = LIN_NEW_ARRAY(c->scratch, module_scope *, m->file->use_count);
     m->module = LIN_NEW(c->arena, lin_module);
     const char *path = path_text(c, &m->file->module);
-    m->module->path = lin_arena_text(c->arena, path, strlen(path));
-    m->module->package = lin_arena_text(c->arena, package, strlen(package));
+    m->module->path = lin_arena_copy(c->arena, path);
+    m->module->package = lin_arena_copy(c->arena, package);
     m->module->source = source;
     m->module->index = c->modules.count;
     LIN_PUSH(c->scratch, &c->modules, m);

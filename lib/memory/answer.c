@@ -34,8 +34,8 @@ static linnet_status list_runtime(lin_memory *memory, linnet_error *err)
 
     for (uint32_t i = 0; i < memory->runtime_count; i++) {
         lin_runtime_item *item = &memory->runtime[i];
-        item->name = lin_memory_copy(&memory->arena, item->name);
-        item->note = lin_memory_copy(&memory->arena, item->note);
+        item->name = lin_arena_copy(&memory->arena, item->name);
+        item->note = lin_arena_copy(&memory->arena, item->note);
         if (!item->known)
             continue;
         int64_t *workspaces = &memory->workspace_bytes;
@@ -167,10 +167,10 @@ static void describe_configuration(const lin_memory *memory, const lin_evaluated
     const lin_graph *graph = memory->traced.graph;
     lin_arena *arena = &answer->arena;
     answer->backend = lin_backend_name(settings->backend);
-    answer->model = lin_memory_copy(arena, memory->source->name);
-    answer->entry = lin_memory_copy(arena, graph->entry);
+    answer->model = lin_arena_copy(arena, memory->source->name);
+    answer->entry = lin_arena_copy(arena, graph->entry);
     answer->numerics = lin_numerics_name(memory->numerics);
-    answer->dtype = lin_memory_copy(arena, memory->traced.dtype);
+    answer->dtype = lin_arena_copy(arena, memory->traced.dtype);
     for (lin_role role = 0; role < LIN_ROLE_COUNT; role++) {
         answer->role_value[role] = at->role_value[role];
         answer->role_free[role] = graph->role_free[role];
@@ -184,7 +184,7 @@ static void describe_configuration(const lin_memory *memory, const lin_evaluated
     lin_setting *bound = LIN_NEW_ARRAY(arena, lin_setting, memory->traced.bound_count);
     for (uint32_t i = 0; i < memory->traced.bound_count; i++) {
         bound[i] = memory->traced.bound[i];
-        bound[i].name = lin_memory_copy(arena, bound[i].name);
+        bound[i].name = lin_arena_copy(arena, bound[i].name);
     }
     answer->bound = bound;
     answer->bound_count = memory->traced.bound_count;
@@ -267,7 +267,7 @@ static linnet_status fill_details(lin_memory *memory, const lin_evaluated *at, l
     if (memory->training != NULL)
         lin_training_describe(memory, answer);
     else
-        answer->activations_formula = lin_memory_copy(&answer->arena, memory->activations_formula);
+        answer->activations_formula = lin_arena_copy(&answer->arena, memory->activations_formula);
     if (memory->settings.with_timeline)
         lin_memory_list_timeline(memory, at, answer);
     lin_memory_list_largest(memory, at, text, answer);

@@ -160,8 +160,11 @@ static linnet_status check_patterns(lin_memory *memory, const policy *p, linnet_
             LIN_NEW_ARRAY(&memory->scratch, const char *, (uint64_t)graph->steps.count + 1);
         for (uint32_t k = 0; k < graph->steps.count; k++)
             scopes[k] = graph->steps.items[k].scope;
-        return lin_training_fail_pattern(memory, "checkpoint", "block", p->patterns[i], scopes,
-                                         graph->steps.count, err);
+        const bool is_word = strpbrk(p->patterns[i], ".*?[") == NULL;
+        return lin_training_fail_pattern(
+            memory, "checkpoint",
+            is_word ? "policy (none, block, every:K, selective) or block" : "block", p->patterns[i],
+            scopes, graph->steps.count, err);
     }
     return LINNET_OK;
 }

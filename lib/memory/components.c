@@ -5,6 +5,8 @@
 
 #include "memory/prepared.h"
 
+#include <string.h>
+
 #define DEVICE "device:0"
 
 /* What is there before the entry runs. */
@@ -62,7 +64,7 @@ void lin_memory_add_holding(const lin_memory *memory, lin_category category, int
             .known = true,
             .bytes = bytes,
             .confidence = is_modeled ? LIN_BACKEND_MODELED : LIN_EXACT,
-            .formula = lin_memory_copy(&answer->arena, memory->holdings[category].formula),
+            .formula = lin_arena_copy(&answer->arena, memory->holdings[category].formula),
             .note = answer->is_summary ? NULL : holding_note(memory, category, &answer->arena),
         });
 }
@@ -103,12 +105,12 @@ void lin_memory_add_runtime(const lin_memory *memory, lin_answer *answer, lin_co
         const lin_runtime_item *item = &memory->runtime[i];
         lin_memory_add_component(answer, list,
                                  (lin_component){
-                                     .name = lin_memory_copy(&answer->arena, item->name),
+                                     .name = lin_arena_copy(&answer->arena, item->name),
                                      .category = item->category,
                                      .known = item->known,
                                      .bytes = item->known ? item->bytes : 0,
                                      .confidence = item->known ? item->confidence : LIN_UNKNOWN,
-                                     .note = lin_memory_copy(&answer->arena, item->note),
+                                     .note = lin_arena_copy(&answer->arena, item->note),
                                  });
     }
 }
@@ -140,7 +142,7 @@ void lin_memory_list_components(const lin_memory *memory, const lin_evaluated *a
             .known = true,
             .bytes = live[LIN_CATEGORY_INPUTS] + live[LIN_CATEGORY_ACTIVATIONS],
             .confidence = memory->traced.split_tensors > 0 ? LIN_ESTIMATED : LIN_EXACT,
-            .formula = lin_memory_copy(&answer->arena, memory->activations_formula),
+            .formula = lin_arena_copy(&answer->arena, memory->activations_formula),
         });
     add_workspace(memory, at->full.moment, full[LIN_CATEGORY_WORKSPACE], scratch, answer, &list);
     if (full[LIN_CATEGORY_COMMUNICATION] != 0)
@@ -185,10 +187,32 @@ void lin_memory_list_unknown(const lin_memory *memory, lin_answer *answer)
         const bool has_note = item->note != NULL && item->note[0] != '\0';
         lin_memory_add_words(answer, &list,
                              has_note ? lin_arena_format(arena, "%s: %s", item->name, item->note)
-                                      : lin_memory_copy(arena, item->name));
+                                      : lin_arena_copy(arena, item->name));
     }
     answer->unknown = list.items;
     answer->unknown_count = list.count;
+}
+
+/* Whether some input of the entry has an axis of that size. */
+static bool sizes_some_input(const lin_graph *graph, lin_role role)
+{
+    for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++) {
+        const lin_object *object = &graph->objects.items[i];
+        for (uint32_t axis = 0; object->producer == LIN_NO_STEP && axis < object->rank; axis++)
+            if (lin_expr_mentions(graph->exprs, object->shape[axis], graph->role_symbols[role]))
+                return true;
+    }
+    return false;
+}
+
+/* A packed row is as long as the context, whatever the batch. */
+static void warn_batch_of_caches(const lin_memory *memory, lin_answer *answer, lin_words_list *list)
+{
+    const lin_graph *graph = memory->traced.graph;
+    if (graph->role_free[LIN_ROLE_BATCH] && graph->role_used[LIN_ROLE_BATCH] &&
+        !sizes_some_input(graph, LIN_ROLE_BATCH))
+        lin_memory_add_words(answer, list,
+                             "no input of this entry has the batch: it changes the caches alone");
 }
 
 /* A size that was given and that nothing of the model is: it changes no number. The context also
@@ -211,6 +235,19 @@ static void warn_unused_sizes(const lin_memory *memory, lin_answer *answer, lin_
     }
 }
 
+/* Of a clause that only one process keeps: the entry for several. */
+static const char *broken_words(const lin_memory *memory, lin_arena *arena, uint32_t relation)
+{
+    const lin_graph *graph = memory->traced.graph;
+    const char *text = graph->relations.items[relation].text;
+    const bool names_split =
+        memory->parallel.tensor > 1 && graph->split_entry != NULL && strstr(text, "Shards") != NULL;
+    return lin_arena_format(
+        arena, "these values break one of the model's `where` clauses: %s%s%s%s", text,
+        names_split ? "; the entry `" : "", names_split ? graph->split_entry : "",
+        names_split ? "` is for tensor-parallel processes" : "");
+}
+
 void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
 {
     const lin_graph *graph = memory->traced.graph;
@@ -218,11 +255,9 @@ void lin_memory_list_warnings(lin_memory *memory, lin_answer *answer)
     lin_words_list list = { NULL, 0, 0 };
     for (uint32_t i = 0; i < graph->relations.count; i++)
         if (!lin_memory_relation_holds(memory, i))
-            lin_memory_add_words(
-                answer, &list,
-                lin_arena_format(arena, "these values break one of the model's `where` clauses: %s",
-                                 graph->relations.items[i].text));
+            lin_memory_add_words(answer, &list, broken_words(memory, arena, i));
     warn_unused_sizes(memory, answer, &list);
+    warn_batch_of_caches(memory, answer, &list);
     if (graph->traced_both_branches)
         lin_memory_add_words(
             answer, &list,
@@ -246,7 +281,7 @@ void lin_memory_list_assumptions(const lin_memory *memory, const lin_evaluated *
     lin_arena *arena = &answer->arena;
     lin_words_list list = { NULL, 0, 0 };
     for (uint32_t i = 0; i < source->assumption_count; i++)
-        lin_memory_add_words(answer, &list, lin_memory_copy(arena, source->assumptions[i]));
+        lin_memory_add_words(answer, &list, lin_arena_copy(arena, source->assumptions[i]));
     if (graph->role_free[LIN_ROLE_CACHE] && graph->role_free[LIN_ROLE_CONTEXT] &&
         !memory->is_cache_given &&
         at->role_value[LIN_ROLE_CACHE] == at->role_value[LIN_ROLE_CONTEXT])

@@ -185,14 +185,14 @@ static const char *const *copy_all(lin_arena *arena, const char *const *texts, u
 {
     const char **copies = LIN_NEW_ARRAY(arena, const char *, count);
     for (uint32_t i = 0; i < count; i++)
-        copies[i] = lin_memory_copy(arena, texts[i]);
+        copies[i] = lin_arena_copy(arena, texts[i]);
     return copies;
 }
 
 static const char *policy_words(lin_arena *arena, const lin_training *training)
 {
     if (training->checkpoint_pattern_count == 0)
-        return lin_memory_copy(arena, training->settings.checkpoint);
+        return lin_arena_copy(arena, training->settings.checkpoint);
     const char *words = "";
     for (uint32_t i = 0; i < training->checkpoint_pattern_count; i++)
         words = lin_arena_format(arena, "%s%s%s", words, i > 0 ? ", " : "",
@@ -221,7 +221,7 @@ void lin_training_describe(const lin_memory *memory, lin_answer *answer)
         .accumulation = settings->accumulation,
         .clips_gradients = settings->clips_gradients,
         .lora_rank = settings->lora_rank,
-        .lora_patterns = lin_memory_copy(arena, settings->lora_patterns),
+        .lora_patterns = lin_arena_copy(arena, settings->lora_patterns),
         .loss = lin_loss_name(settings->loss),
     };
     out->has_recompute = measure_recompute(memory, &out->recompute);

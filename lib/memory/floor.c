@@ -68,9 +68,3 @@ void lin_memory_floors(const lin_memory *memory, lin_memory_floor *out)
         out->runtime = bytes < out->runtime ? bytes : out->runtime;
     }
 }
-
-linnet_status lin_memory_sizes(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
-                               int64_t out[LIN_ROLE_COUNT], linnet_error *err)
-{
-    return lin_memory_resolve_sizes(memory, role_value, out, err);
-}

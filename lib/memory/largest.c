@@ -72,7 +72,7 @@ static const char *qualify(lin_arena *arena, const char *name, lin_reason reason
     case LIN_REASON_STORED:
     case LIN_REASON_LIVE:
     case LIN_REASON_RECOMPUTED:
-        return lin_memory_copy(arena, name);
+        return lin_arena_copy(arena, name);
     case LIN_REASON_KEPT:
         return lin_arena_format(arena, "%s (kept)", name);
     case LIN_REASON_ACTIVATION_GRADIENT:
@@ -91,11 +91,11 @@ void lin_memory_name_interval(lin_arena *arena, const lin_graph *graph,
     if (interval->object != UINT32_MAX) {
         const lin_object *o = &graph->objects.items[interval->object];
         *out_name = qualify(arena, o->name, interval->reason);
-        *out_path = lin_memory_copy(arena, path_of(graph, o));
+        *out_path = lin_arena_copy(arena, path_of(graph, o));
     } else if (interval->step != LIN_NO_STEP) {
         const lin_step *step = &graph->steps.items[interval->step];
         *out_name = qualify(arena, step->label, interval->reason);
-        *out_path = lin_memory_copy(arena, step->scope);
+        *out_path = lin_arena_copy(arena, step->scope);
     } else {
         *out_name = lin_reason_words(interval->reason);
         *out_path = "";

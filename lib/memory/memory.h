@@ -263,8 +263,8 @@ linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[
  * again, at sizes by symbol. 0: nothing, or a count is not known. */
 #define LIN_NO_STAGE UINT32_MAX
 double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *symbols);
-/* Whether checkpointing computes a step of the whole again. */
-bool lin_memory_recomputes(const lin_memory *memory, uint32_t step);
+/* By step of a stage, or (LIN_NO_STAGE) of the whole: checkpointing computes it again. */
+void lin_memory_mark_recomputed(lin_memory *memory, uint32_t stage, bool *out);
 /* By object: an owner whose bytes are updated; NULL in inference. */
 const bool *lin_memory_trained(lin_memory *memory, uint32_t stage);
 /* Bytes of an element of the master weights, and of a gradient, as configured; 0: not given. */
@@ -280,6 +280,8 @@ linnet_status lin_memory_peaks(lin_memory *memory, const int64_t role_value[LIN_
  * nothing. LINNET_ERROR_ARGUMENT as above. */
 linnet_status lin_memory_holds(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
                                bool *out, linnet_error *err);
+/* A clause that no size keeps, as the program writes it; NULL: there is none. */
+const char *lin_memory_broken_clause(const lin_memory *memory);
 /* What sizes mean: every free role's value, -1 for the others. As lin_memory_peaks. */
 linnet_status lin_memory_sizes(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
                                int64_t out[LIN_ROLE_COUNT], linnet_error *err);

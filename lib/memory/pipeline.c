@@ -155,7 +155,7 @@ static linnet_status plan_stages(lin_memory *memory, linnet_error *err)
                                &memory->arena, &p->plan, err);
     int64_t *weights = LIN_NEW_ARRAY(&memory->scratch, int64_t, graph->units.count);
     const linnet_status status = weigher->weigh(weigher, memory, &memory->settings, weights, err);
-    p->balanced_on = lin_memory_copy(&memory->arena, weigher->device);
+    p->balanced_on = lin_arena_copy(&memory->arena, weigher->device);
     return status == LINNET_OK ? lin_stages_weigh(graph, memory->symbols, p->stage_count, weights,
                                                   &memory->arena, &p->plan, err)
                                : status;

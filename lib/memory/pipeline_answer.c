@@ -221,17 +221,17 @@ static void describe(const answer_pass *a)
     const char **starts = LIN_NEW_ARRAY(arena, const char *, p->stage_count);
     for (uint32_t i = 1; i < p->stage_count; i++)
         starts[i - 1] =
-            lin_memory_copy(arena, a->memory->traced.graph->units.items[p->plan.first_unit[i]]);
+            lin_arena_copy(arena, a->memory->traced.graph->units.items[p->plan.first_unit[i]]);
     *out = (lin_pipeline_answer){
         .ranks = p->ranks,
         .microbatches = p->microbatches,
         .virtual_stages = p->virtual_stages,
         .schedule =
-            lin_memory_copy(arena, p->schedule != NULL ? p->schedule->name : p->settings.schedule),
+            lin_arena_copy(arena, p->schedule != NULL ? p->schedule->name : p->settings.schedule),
         .model = lin_pipeline_model_name(p->settings.model),
         .starts = starts,
         .start_count = p->stage_count - 1,
-        .balanced_on = lin_memory_copy(arena, p->balanced_on),
+        .balanced_on = lin_arena_copy(arena, p->balanced_on),
     };
     a->answer->pipeline = out;
     a->answer->parallel.pipeline = p->ranks;

@@ -126,8 +126,8 @@ static linnet_status fill_runtime(lin_memory *memory, lin_channels channels, lin
     set->made = true;
     for (uint32_t i = 0; i < set->count; i++) {
         lin_runtime_item *item = &set->items[i];
-        item->name = lin_memory_copy(&p->arena, item->name);
-        item->note = lin_memory_copy(&p->arena, item->note);
+        item->name = lin_arena_copy(&p->arena, item->name);
+        item->note = lin_arena_copy(&p->arena, item->note);
         const bool is_workspace = item->known && item->category == LIN_CATEGORY_WORKSPACE;
         if (!lin_add_i64(set->bytes, item->known ? item->bytes : 0, &set->bytes) ||
             !lin_add_i64(set->workspace_bytes, is_workspace ? item->bytes : 0,

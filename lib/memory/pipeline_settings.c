@@ -184,25 +184,14 @@ static linnet_status make_schedule(lin_memory *memory, linnet_error *err)
 
 /* ---- what is cut ---- */
 
-static const lin_object *first_input(const lin_graph *graph)
-{
-    for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++)
-        if (graph->objects.items[i].producer == LIN_NO_STEP)
-            return &graph->objects.items[i];
-    return NULL;
-}
-
 linnet_status lin_pipeline_find_cut(lin_memory *memory, linnet_error *err)
 {
-    lin_graph *graph = memory->traced.graph;
-    const lin_object *input = first_input(graph);
+    const lin_graph *graph = memory->traced.graph;
+    const lin_object *input = lin_graph_first_input(graph);
     memory->pipeline->cut = -1;
     if (memory->pipeline->microbatches == 1)
         return LINNET_OK;
-    for (lin_role role = 0; role < LIN_ROLE_COUNT && input != NULL && input->rank > 0; role++)
-        if (graph->role_free[role] &&
-            input->shape[0] == lin_expr_of_symbol(graph->exprs, graph->role_symbols[role]))
-            memory->pipeline->cut = role;
+    memory->pipeline->cut = lin_graph_cut_role(graph);
     if (memory->pipeline->cut >= 0)
         return LINNET_OK;
     return lin_fail(err, LINNET_ERROR_ARGUMENT,
@@ -276,9 +265,9 @@ linnet_status lin_pipeline_read(lin_memory *memory, linnet_error *err)
     p->settings = *given;
     if (memory->settings.cublas_workspace_config != NULL)
         p->cublas_workspace =
-            lin_memory_copy(&memory->arena, memory->settings.cublas_workspace_config);
+            lin_arena_copy(&memory->arena, memory->settings.cublas_workspace_config);
     p->settings.schedule =
-        lin_memory_copy(&memory->arena, given->schedule != NULL ? given->schedule : "1f1b");
+        lin_arena_copy(&memory->arena, given->schedule != NULL ? given->schedule : "1f1b");
     p->ranks = given->ranks > 0 ? given->ranks : 1;
     p->microbatches = given->microbatches > 0 ? given->microbatches : 1;
     p->virtual_stages = given->virtual_stages > 0 ? given->virtual_stages : 1;

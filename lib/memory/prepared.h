@@ -130,8 +130,6 @@ const char *lin_memory_step_words(lin_arena *arena, const lin_graph *graph, int3
 /* NULL for an invalid expression and for a text longer than 4000 characters. */
 const char *lin_memory_formula(lin_arena *arena, lin_text *scratch, const lin_expr_table *exprs,
                                lin_expr e);
-/* NULL stays NULL. */
-const char *lin_memory_copy(lin_arena *arena, const char *text);
 
 /* components.c, components_training.c, largest.c, spans.c: lists of an answer whose arena has a
  * jump target. */

@@ -124,17 +124,6 @@ typedef struct gather_pass {
 
 #define LOOSE UINT32_MAX
 
-/* Length of "layers.3" in "layers.3.mlp.up.weight"; 0 outside arrays. */
-static uint64_t element_length(const char *path)
-{
-    for (const char *at = strchr(path, '.'); at != NULL; at = strchr(at + 1, '.')) {
-        const uint64_t digits = strspn(at + 1, "0123456789");
-        if (digits > 0 && (at[1 + digits] == '.' || at[1 + digits] == '\0'))
-            return (uint64_t)(at - path) + 1 + digits;
-    }
-    return 0;
-}
-
 static weight_group empty_group(const gather_pass *p, const char *path, uint64_t length)
 {
     const lin_expr zero = lin_expr_int(p->memory->traced.graph->exprs, 0);
@@ -182,7 +171,7 @@ static void list_groups(gather_pass *p)
         if (object->owner != i || object->category != LIN_CATEGORY_PARAMETERS ||
             object->path == NULL)
             continue;
-        const uint64_t length = element_length(object->path);
+        const uint64_t length = lin_path_element(object->path);
         if (length > 0)
             p->group_of[i] = find_group(p, object->path, length);
         add_weight(p, i, length > 0 ? &p->groups.items[p->group_of[i]] : &p->loose);

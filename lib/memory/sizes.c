@@ -29,13 +29,14 @@ linnet_status lin_memory_resolve_sizes(lin_memory *memory, const int64_t request
                                        int64_t out[LIN_ROLE_COUNT], linnet_error *err)
 {
     const lin_graph *graph = memory->traced.graph;
+    const bool asks_cache = request[LIN_ROLE_CACHE] != 0; /* `out` may be the request */
     for (lin_role role = 0; role < LIN_ROLE_COUNT; role++) {
         const linnet_status status = resolve_role(memory, role, request[role], &out[role], err);
         if (status != LINNET_OK)
             return status;
     }
     if (graph->role_free[LIN_ROLE_CACHE] && graph->role_free[LIN_ROLE_CONTEXT] &&
-        !memory->is_cache_given && request[LIN_ROLE_CACHE] == 0)
+        !memory->is_cache_given && !asks_cache)
         out[LIN_ROLE_CACHE] = out[LIN_ROLE_CONTEXT];
 
     for (lin_role role = 0; role < LIN_ROLE_COUNT; role++) {
@@ -71,6 +72,20 @@ bool lin_memory_relation_holds(lin_memory *memory, uint32_t relation)
     return lin_expr_run(memory->relation_programs[relation], memory->symbols,
                         memory->program_scratch, sides, NULL) &&
            compare(memory->traced.graph->relations.items[relation].comparison, sides[0], sides[1]);
+}
+
+const char *lin_memory_broken_clause(const lin_memory *memory)
+{
+    const lin_graph *graph = memory->traced.graph;
+    for (uint32_t i = 0; i < graph->relations.count; i++) {
+        const lin_relation *relation = &graph->relations.items[i];
+        int64_t left, right;
+        if (lin_expr_is_int(graph->exprs, relation->left, &left) &&
+            lin_expr_is_int(graph->exprs, relation->right, &right) &&
+            !compare(relation->comparison, left, right))
+            return relation->text;
+    }
+    return NULL;
 }
 
 linnet_status lin_memory_holds(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],

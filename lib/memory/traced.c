@@ -39,6 +39,12 @@ linnet_status lin_memory_cut(const lin_memory *memory, const int64_t role_value[
     return LINNET_OK;
 }
 
+linnet_status lin_memory_sizes(lin_memory *memory, const int64_t role_value[LIN_ROLE_COUNT],
+                               int64_t out[LIN_ROLE_COUNT], linnet_error *err)
+{
+    return lin_memory_resolve_sizes(memory, role_value, out, err);
+}
+
 static lin_memory *part_of(lin_memory *memory, uint32_t stage)
 {
     if (stage == LIN_NO_STAGE)
@@ -64,13 +70,6 @@ double lin_memory_recomputed(lin_memory *memory, uint32_t stage, const int64_t *
     return forward > 0 ? again / forward : 0;
 }
 
-bool lin_memory_recomputes(const lin_memory *memory, uint32_t step)
-{
-    const lin_training *training = memory->training;
-    return training != NULL && training->checkpoints &&
-           training->schedule.region[step] != LIN_NO_REGION;
-}
-
 int64_t lin_memory_master_size(const lin_memory *memory)
 {
     const lin_training *training = memory->training;
@@ -85,6 +84,15 @@ int64_t lin_memory_gradient_size(const lin_memory *memory)
     return training != NULL && training->settings.has_gradient_dtype
                ? lin_dtype_bytes(training->settings.gradient_dtype)
                : 0;
+}
+
+void lin_memory_mark_recomputed(lin_memory *memory, uint32_t stage, bool *out)
+{
+    const lin_memory *part = part_of(memory, stage);
+    const lin_training *training = part->training;
+    const bool some = training != NULL && training->checkpoints;
+    for (uint32_t k = 0; k < part->traced.graph->steps.count; k++)
+        out[k] = some && training->schedule.region[k] != LIN_NO_REGION;
 }
 
 const bool *lin_memory_trained(lin_memory *memory, uint32_t stage)

@@ -20,7 +20,7 @@ static const char *const *copy_all(lin_arena *arena, const char *const *texts, u
 {
     const char **copies = LIN_NEW_ARRAY(arena, const char *, count);
     for (uint32_t i = 0; i < count; i++)
-        copies[i] = lin_memory_copy(arena, texts[i]);
+        copies[i] = lin_arena_copy(arena, texts[i]);
     return copies;
 }
 
@@ -143,11 +143,11 @@ static linnet_status read_settings(lin_memory *memory, const lin_training_settin
     lin_arena *arena = &memory->arena;
     *settings = *given;
     settings->optimizer =
-        lin_memory_copy(arena, given->optimizer != NULL ? given->optimizer : "adamw");
+        lin_arena_copy(arena, given->optimizer != NULL ? given->optimizer : "adamw");
     settings->trainable = copy_all(arena, given->trainable, given->trainable_count);
-    settings->lora_patterns = lin_memory_copy(arena, given->lora_patterns);
+    settings->lora_patterns = lin_arena_copy(arena, given->lora_patterns);
     settings->checkpoint =
-        lin_memory_copy(arena, given->checkpoint != NULL ? given->checkpoint : "none");
+        lin_arena_copy(arena, given->checkpoint != NULL ? given->checkpoint : "none");
     if (strcmp(settings->checkpoint, "blocks") == 0)
         settings->checkpoint = "block";
     settings->accumulation = given->accumulation > 0 ? given->accumulation : 1;

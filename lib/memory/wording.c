@@ -8,11 +8,6 @@
 
 enum { MAX_FORMULA_CHARACTERS = 4000 }; /* tracing.md 14 */
 
-const char *lin_memory_copy(lin_arena *arena, const char *text)
-{
-    return text == NULL ? NULL : lin_arena_text(arena, text, strlen(text));
-}
-
 static const char *scope_words(lin_arena *arena, const char *scope)
 {
     return scope == NULL || scope[0] == '\0' ? "the root" : lin_arena_format(arena, "`%s`", scope);

@@ -9,14 +9,7 @@
 
 #include "plan/advise_space.h"
 
-#include <string.h>
-
 /* ---- the unchanged configuration ---- */
-
-static const char *copy(lin_arena *arena, const char *text)
-{
-    return lin_arena_text(arena, text, strlen(text));
-}
 
 /* What cannot be timed says why, once. */
 static linnet_status find_time(advice_space *s, lin_memory *memory, lin_advice *advice,
@@ -39,7 +32,7 @@ static linnet_status find_time(advice_space *s, lin_memory *memory, lin_advice *
     if (status == LINNET_ERROR_NO_MEMORY)
         return lin_fail_memory(err);
     if (status != LINNET_OK)
-        advice->untimed = copy(s->arena, why.message);
+        advice->untimed = lin_arena_copy(s->arena, why.message);
     return LINNET_OK;
 }
 
@@ -53,10 +46,10 @@ static linnet_status read_base(advice_space *s, lin_memory *memory, lin_answer *
         status = lin_memory_analyse(memory, as_configured, answer, err);
     if (status != LINNET_OK)
         return status;
-    advice->model = copy(s->arena, (*answer)->model);
-    advice->entry = copy(s->arena, (*answer)->entry);
+    advice->model = lin_arena_copy(s->arena, (*answer)->model);
+    advice->entry = lin_arena_copy(s->arena, (*answer)->entry);
     if (s->settings->profile != NULL)
-        advice->device = copy(s->arena, s->settings->profile->name);
+        advice->device = lin_arena_copy(s->arena, s->settings->profile->name);
     return find_time(s, memory, advice, err);
 }
 
@@ -118,7 +111,7 @@ static linnet_status try_alone(advice_space *s, change_kind kind, uint32_t optio
         return status;
     if (s->peaks[index] < 0) {
         item->state = LIN_ADVISED_REFUSED;
-        item->why_not = s->refusal[0] != '\0' ? copy(s->arena, s->refusal)
+        item->why_not = s->refusal[0] != '\0' ? lin_arena_copy(s->arena, s->refusal)
                                               : "it breaks one of the model's `where` clauses";
         s->is_dropped[kind][option] = true;
         return lin_advise_tell(s, err);
@@ -222,7 +215,7 @@ static void make_set(const advice_space *s, uint64_t index, const uint32_t *posi
     const uint64_t bits = lin_advise_members(s, &choice);
     uint32_t *members = LIN_NEW_ARRAY(s->arena, uint32_t, KIND_COUNT);
     *out = (lin_advised_set){ .members = members,
-                              .options = copy(s->arena, v.options),
+                              .options = lin_arena_copy(s->arena, v.options),
                               .effects = lin_advise_effects(s, &choice),
                               .outcome = lin_advise_outcome(s, index) };
     for (uint32_t item = 0; item < s->item_count; item++) {

@@ -63,7 +63,7 @@ const char *lin_advised_state_name(lin_advised_state state); /* "saves", … */
 
 /* One change alone. */
 typedef struct lin_advised {
-    const char *name;    /* "micro-batch / 4" */
+    const char *name;    /* "micro-batch: 1/4" */
     const char *options; /* what the command line sets: "--batch 2 --grad-accumulation 4" */
     const char *reason;  /* why it saves */
     const char *changes; /* what else is then different; "" for nothing */

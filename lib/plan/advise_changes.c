@@ -378,7 +378,7 @@ static const char *some_text(const advice_facts *facts, int64_t value, lin_arena
 {
     char globs[256];
     lin_advise_first_elements(facts->array, value, globs, sizeof(globs));
-    return lin_arena_text(arena, globs, strlen(globs));
+    return lin_arena_copy(arena, globs);
 }
 
 static uint32_t find_block(change_query *q)

@@ -20,25 +20,7 @@ static const lin_setting *find_bound(const lin_traced *traced, const char *name)
     return NULL;
 }
 
-/* ---- the size that is cut ---- */
-
-static const lin_object *first_input(const lin_graph *graph)
-{
-    for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++)
-        if (graph->objects.items[i].producer == LIN_NO_STEP)
-            return &graph->objects.items[i];
-    return NULL;
-}
-
-static lin_role find_cut(const lin_graph *graph)
-{
-    const lin_object *input = first_input(graph);
-    for (lin_role role = 0; role < LIN_ROLE_COUNT && input != NULL && input->rank > 0; role++)
-        if (graph->role_free[role] &&
-            input->shape[0] == lin_expr_of_symbol(graph->exprs, graph->role_symbols[role]))
-            return role;
-    return -1;
-}
+/* ---- caches ---- */
 
 static bool has_caches(const lin_graph *graph)
 {
@@ -67,14 +49,14 @@ static bool uses_caches(const lin_graph *graph)
 /* "layers" and 3 of "layers.3.mlp": the outermost array on the way to a scope. */
 static bool find_element(const char *scope, uint64_t *out_length, int64_t *out_index)
 {
-    for (const char *at = strchr(scope, '.'); at != NULL; at = strchr(at + 1, '.')) {
-        const uint64_t digits = strspn(at + 1, "0123456789");
-        if (digits == 0 || (at[1 + digits] != '.' && at[1 + digits] != '\0'))
-            continue;
-        *out_length = (uint64_t)(at - scope);
-        return lin_parse_i64(at + 1, digits, out_index);
-    }
-    return false;
+    const uint64_t end = lin_path_element(scope);
+    uint64_t dot = end;
+    if (end == 0)
+        return false;
+    while (scope[--dot] != '.')
+        continue;
+    *out_length = dot;
+    return lin_parse_i64(scope + dot + 1, end - dot - 1, out_index);
 }
 
 static void find_array(const lin_graph *graph, lin_arena *arena, advice_facts *facts)
@@ -113,17 +95,17 @@ static void add_glob(glob_list *list, const char *digits)
 /* Digits from `first` to `last` at one place, anything at the `rest` places behind it. */
 static void add_places(glob_list *list, const char *prefix, int64_t first, int64_t last, int rest)
 {
-    static const char any[] = "????????????????????";
+    static const char any[] = "????????????????????"; /* as many places as an int64_t has */
     char digits[64];
     if (first > last)
         return;
     if (first == last)
-        (void)snprintf(digits, sizeof(digits), "%s%lld%.*s", prefix, (long long)first, rest, any);
+        snprintf(digits, sizeof(digits), "%s%lld%.*s", prefix, (long long)first, rest, any);
     else if (first == 0 && last == 9)
-        (void)snprintf(digits, sizeof(digits), "%s?%.*s", prefix, rest, any);
+        snprintf(digits, sizeof(digits), "%s?%.*s", prefix, rest, any);
     else
-        (void)snprintf(digits, sizeof(digits), "%s[%lld-%lld]%.*s", prefix, (long long)first,
-                       (long long)last, rest, any);
+        snprintf(digits, sizeof(digits), "%s[%lld-%lld]%.*s", prefix, (long long)first,
+                 (long long)last, rest, any);
     add_glob(list, digits);
 }
 
@@ -139,7 +121,7 @@ static void add_below(glob_list *list, int64_t end, int places)
         const int64_t whole = end / unit;
         const size_t length = strlen(prefix);
         add_places(list, prefix, first, whole - 1, rest);
-        (void)snprintf(prefix + length, sizeof(prefix) - length, "%lld", (long long)whole);
+        snprintf(prefix + length, sizeof(prefix) - length, "%lld", (long long)whole);
         end -= whole * unit;
         unit /= 10;
         first = 0;
@@ -195,8 +177,8 @@ static void read_graph(advice_space *s, const lin_traced *traced)
     facts->fused = fused != NULL ? fused->integer : -1;
     facts->fused_binds = bind_fused(&s->settings->trace, s->arena);
     facts->has_sequence = find_bound(traced, "SequenceShards") != NULL;
-    facts->dtype = lin_arena_text(s->arena, traced->dtype, strlen(traced->dtype));
-    facts->cut = find_cut(traced->graph);
+    facts->dtype = lin_arena_copy(s->arena, traced->dtype);
+    facts->cut = lin_graph_cut_role(traced->graph);
     facts->has_caches = has_caches(traced->graph);
     facts->continues = uses_caches(traced->graph) && traced->graph->role_used[LIN_ROLE_CONTEXT];
     memcpy(facts->role_value, traced->role_value, sizeof(facts->role_value));

@@ -159,7 +159,7 @@ static void add_option(advice_space *s, const change_row *row, uint32_t family, 
         option->text = row->text(&s->facts, value, s->arena);
     advice_variant v = s->facts.base;
     row->apply(&(change_setting){ &s->facts, option, &v });
-    item->options = lin_arena_text(s->arena, v.options, strlen(v.options));
+    item->options = lin_arena_copy(s->arena, v.options);
 }
 
 static void add_row(advice_space *s, uint32_t index)

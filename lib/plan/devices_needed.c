@@ -15,10 +15,6 @@
 
 #include "plan/layout_search.h"
 
-#include <string.h>
-
-enum { NODE = 8 };
-
 typedef struct needed_pass {
     lin_layouts_settings settings;
     const lin_allocator *allocator;
@@ -53,7 +49,7 @@ static bool does(const lin_layouts *layouts, double speed)
 
 static int64_t next_count(const needed_pass *p, int64_t devices)
 {
-    return devices < NODE ? devices + 1 : devices / p->node * p->node + p->node;
+    return devices < LIN_SPACE_NODE ? devices + 1 : devices / p->node * p->node + p->node;
 }
 
 /* The smallest count in [from, end) that does; *out stays NULL where none does. */
@@ -118,7 +114,7 @@ linnet_status lin_devices_search(const lin_layouts_settings *settings, int64_t m
                       .allocator = allocator,
                       .most = most,
                       .node = settings->profile->node.devices > 1 ? settings->profile->node.devices
-                                                                  : NODE,
+                                                                  : LIN_SPACE_NODE,
                       .out = out,
                       .err = err };
     if (most < 1 || most > LIN_LAYOUT_MAX_DEVICES)

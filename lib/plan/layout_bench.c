@@ -146,6 +146,15 @@ typedef enum bench_kind {
     BENCH_OWN     /* its own with its micro-batches; with calls */
 } bench_kind;
 
+/* A schedule says how many there are, but whether there are some is settled before: the first input
+ * must be one that they can cut. */
+static int64_t microbatches_of(const lin_job_layout *layout, bench_kind kind)
+{
+    if (kind == BENCH_OWN)
+        return layout->microbatches;
+    return kind == BENCH_MEMORY && layout->microbatches > 1;
+}
+
 /* Policies are the same texts in all layouts of a search, so their places tell them apart. */
 static void make_key(const lin_job_layout *layout, bench_kind kind, int64_t key[LIN_BENCH_KEYS])
 {
@@ -164,7 +173,7 @@ static void make_key(const lin_job_layout *layout, bench_kind kind, int64_t key[
         is_base ? 0 : parallel->zero,
         !is_base && splits_backward(layout->schedule),
         !is_base && layout->accumulation > 1,
-        kind == BENCH_OWN ? layout->microbatches : 0,
+        microbatches_of(layout, kind),
     };
     memcpy(key, values, sizeof values);
 }
@@ -206,38 +215,53 @@ static lin_parallel base_parallel(const lin_parallel *parallel)
     return base;
 }
 
+/* The layout that a base is of: each stage has a rank, which runs one micro-batch. */
+static lin_job_layout base_layout(const lin_job_layout *layout)
+{
+    lin_job_layout base = *layout;
+    base.parallel = base_parallel(&layout->parallel);
+    base.parallel.pipeline = layout->parallel.pipeline * layout->virtual_stages;
+    base.schedule = NULL;
+    base.virtual_stages = base.microbatches = base.accumulation = 1;
+    return base;
+}
+
+/* `training` is what the settings point at. */
+static lin_memory_settings memory_of(const lin_bench *bench, const lin_job_layout *layout,
+                                     lin_training_settings *training)
+{
+    const lin_layouts_settings *settings = bench->settings;
+    lin_memory_settings memory = settings->memory;
+    memory.parallel = layout->parallel;
+    memory.pipeline.ranks = layout->parallel.pipeline;
+    memory.pipeline.microbatches = layout->microbatches;
+    memory.pipeline.virtual_stages = layout->virtual_stages;
+    memory.pipeline.schedule = layout->schedule;
+    memory.pipeline.any_backward = splits_backward(layout->schedule);
+    memory.pipeline.weigher = settings->stages_by_time ? &bench->weigher.base : NULL;
+    memory.with_timeline = false;
+    if (settings->training == NULL)
+        return memory;
+    *training = *settings->training;
+    training->checkpoint = layout->checkpoint;
+    training->accumulation = layout->accumulation;
+    memory.training = training;
+    return memory;
+}
+
 static linnet_status prepare(lin_bench *bench, const lin_job_layout *layout, bench_kind kind,
                              lin_prepared *p, linnet_error *err)
 {
     const lin_layouts_settings *settings = bench->settings;
-    const bool is_base = kind == BENCH_BASE;
-    const lin_parallel parallel = is_base ? base_parallel(&layout->parallel) : layout->parallel;
-    const int64_t stages = layout->parallel.pipeline * layout->virtual_stages;
-    const lin_trace_settings trace = trace_of(bench, &parallel);
-    lin_memory_settings memory = settings->memory;
+    const lin_job_layout made = kind == BENCH_BASE ? base_layout(layout) : *layout;
+    const lin_trace_settings trace = trace_of(bench, &made.parallel);
     lin_training_settings training;
+    const lin_memory_settings memory = memory_of(bench, &made, &training);
     lin_traced traced;
-    memory.parallel = parallel;
-    memory.parallel.pipeline = is_base ? stages : parallel.pipeline;
-    memory.pipeline.ranks = memory.parallel.pipeline;
-    memory.pipeline.microbatches = is_base ? 1 : layout->microbatches;
-    memory.pipeline.virtual_stages = is_base ? 1 : layout->virtual_stages;
-    memory.pipeline.schedule = is_base ? NULL : layout->schedule;
-    memory.pipeline.any_backward = !is_base && splits_backward(layout->schedule);
-    memory.pipeline.weigher = settings->stages_by_time ? &bench->weigher.base : NULL;
-    memory.with_timeline = false;
-    if (settings->training != NULL) {
-        training = *settings->training;
-        training.checkpoint = layout->checkpoint;
-        training.accumulation = is_base ? 1 : layout->accumulation;
-        memory.training = &training;
-    }
     linnet_status status = lin_trace(settings->source, &trace, bench->allocator, &traced, err);
-    if (status == LINNET_OK)
-        status = lin_timer_check(&traced, &parallel, err);
-    else
+    if (status != LINNET_OK)
         return status;
-    if (status != LINNET_OK) {
+    if ((status = lin_timer_check(&traced, &made.parallel, err)) != LINNET_OK) {
         lin_graph_free(traced.graph);
         return status;
     }

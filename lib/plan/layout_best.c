@@ -18,9 +18,6 @@
 
 #include "plan/layout_best.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- layouts ---- */
 
 /* The next group of weights is gathered while one is in use, as FSDP does; without, nothing
@@ -68,7 +65,6 @@ static void sink_slowest(lin_best *b)
         }
 }
 
-/* The slowest of as many layouts as are wanted; 0 while there are fewer. */
 double lin_best_threshold(const lin_best *b)
 {
     const uint32_t limit = b->settings->limit;
@@ -127,7 +123,7 @@ static linnet_status look_at_pair(lin_best *b, lin_best_worker *w, lin_best_pair
     if (status != LINNET_OK) {
         pair->state = LIN_LAYOUT_REFUSED;
         pair->is_settled = true;
-        pair->reason = lin_arena_text(&w->arena, why.message, strlen(why.message));
+        pair->reason = lin_arena_copy(&w->arena, why.message);
         return LINNET_OK;
     }
     pair->exact = rate.time.tokens_per_second;
@@ -250,30 +246,24 @@ static void share_out(lin_best *b)
 
 /* ---- in the order of the bounds ---- */
 
-static bool comes_first(const lin_best_pair *a, const lin_best_pair *b)
+static bool is_faster(const void *pairs, uint32_t a, uint32_t b)
 {
-    return a->speed != b->speed ? a->speed > b->speed : a->order < b->order;
+    lin_best_pair *const *list = pairs;
+    return list[a]->speed > list[b]->speed;
 }
 
-/* A merge sort, whose time no input can spoil. */
-static void sort_pairs(lin_best_pair **from, lin_best_pair **to, uint32_t count)
+/* Ties stay in the order of enumeration. */
+static lin_best_pair **sorted_pairs(lin_best_pair *const *pairs, uint32_t count, lin_arena *arena)
 {
-    lin_best_pair **const wanted = from;
-    for (uint64_t run = 1; run < count; run *= 2) {
-        for (uint64_t first = 0; first < count; first += 2 * run) {
-            const uint64_t middle = first + run < count ? first + run : count;
-            const uint64_t end = middle + run < count ? middle + run : count;
-            uint64_t a = first, c = middle;
-            for (uint64_t i = first; i < end; i++)
-                to[i] = a < middle && (c >= end || !comes_first(from[c], from[a])) ? from[a++]
-                                                                                   : from[c++];
-        }
-        lin_best_pair **swapped = from;
-        from = to;
-        to = swapped;
-    }
-    if (from != wanted)
-        memcpy(wanted, from, count * sizeof(*from));
+    lin_best_pair **sorted = LIN_NEW_ARRAY(arena, lin_best_pair *, count);
+    uint32_t *order = LIN_NEW_ARRAY(arena, uint32_t, count);
+    uint32_t *scratch = LIN_NEW_ARRAY(arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = i;
+    lin_sort(order, count, scratch, is_faster, pairs);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = pairs[order[i]];
+    return sorted;
 }
 
 static linnet_status list_pairs(lin_best *b, lin_arena *arena, linnet_error *err)
@@ -284,18 +274,16 @@ static linnet_status list_pairs(lin_best *b, lin_arena *arena, linnet_error *err
     if (count > UINT32_MAX)
         return lin_fail(err, LINNET_ERROR_UNSUPPORTED,
                         "more than 2^32 layouts and sizes: fix some of the degrees");
-    lin_best_pair **room = LIN_NEW_ARRAY(arena, lin_best_pair *, count);
     b->pairs = LIN_NEW_ARRAY(arena, lin_best_pair *, count);
     for (uint32_t i = 0; i < b->unit_count; i++)
         for (uint32_t k = 0; k < b->units[i].pairs.count; k++) {
             lin_best_pair *pair = &b->units[i].pairs.items[k];
             pair->unit = &b->units[i];
-            pair->order = b->pair_count;
             b->pairs[b->pair_count++] = pair;
         }
     /* Where all are looked at, neighbours that share what is prepared stay together. */
     if (b->settings->limit > 0)
-        sort_pairs(b->pairs, room, b->pair_count);
+        b->pairs = sorted_pairs(b->pairs, b->pair_count, arena);
     return LINNET_OK;
 }
 
@@ -317,9 +305,8 @@ static void open_units(lin_best *b, lin_arena *arena)
 
 static linnet_status open_workers(lin_best *b, const lin_allocator *allocator, linnet_error *err)
 {
-    enum { MOST_THREADS = 256 };
     const uint32_t wanted = b->settings->threads > 1 ? b->settings->threads : 1;
-    b->worker_count = wanted < MOST_THREADS ? wanted : MOST_THREADS;
+    b->worker_count = wanted < LIN_LAYOUTS_MOST_THREADS ? wanted : LIN_LAYOUTS_MOST_THREADS;
     b->workers = lin_alloc_zeroed(allocator, b->worker_count * sizeof(*b->workers));
     if (b->workers == NULL)
         return lin_fail_memory(err);
@@ -342,8 +329,8 @@ static void close_workers(lin_best *b, const lin_allocator *allocator)
 
 static linnet_status search(lin_best *b, lin_arena *arena, linnet_error *err)
 {
+    const uint32_t limit = b->settings->limit;
     open_units(b, arena);
-    b->fastest = LIN_NEW_ARRAY(arena, lin_fast, b->settings->limit);
     share_out(b);
     if (b->status != LINNET_OK)
         return b->status;
@@ -351,6 +338,7 @@ static linnet_status search(lin_best *b, lin_arena *arena, linnet_error *err)
     const linnet_status status = list_pairs(b, arena, err);
     if (status != LINNET_OK)
         return status;
+    b->fastest = LIN_NEW_ARRAY(arena, lin_fast, limit < b->pair_count ? limit : b->pair_count);
     share_out(b);
     return b->status;
 }

@@ -30,7 +30,7 @@ typedef struct lin_best_unit lin_best_unit;
 /* A layout at a size. */
 typedef struct lin_best_pair {
     lin_best_unit *unit;
-    uint32_t layout, order; /* in the unit, in the search */
+    uint32_t layout; /* in the unit */
     int64_t size;
     double speed; /* tokens per second that it does not exceed */
     double exact; /* tokens per second; 0: it was not looked at */

@@ -18,6 +18,7 @@ typedef struct unit_pass {
     lin_best_unit *unit;
     lin_arena *arena;
     int64_t size;       /* of a step; 0: it grows */
+    const char *clause; /* why no size of the present base holds; NULL: some may */
     lin_prepared *base; /* of the present stages and policy */
     uint16_t virtual_stages;
     uint8_t policy;
@@ -40,7 +41,8 @@ static lin_best_item *add_layout(unit_pass *p, uint8_t sharding, uint8_t schedul
                                          .schedule = schedule,
                                          .policy = p->policy,
                                          .virtual_stages = p->virtual_stages },
-                                 .state = LIN_LAYOUT_CLAUSES };
+                                 .state = LIN_LAYOUT_CLAUSES,
+                                 .reason = p->clause };
     LIN_PUSH(p->arena, &p->unit->layouts, item);
     return &p->unit->layouts.items[p->unit->layouts.count - 1];
 }
@@ -55,7 +57,7 @@ static void refuse(unit_pass *p, const char *reason)
     lin_best_item *item =
         add_layout(p, 0, p->unit->unit.pipeline > 1 ? p->schedule[0] : LIN_BEST_NO_SCHEDULE);
     item->state = LIN_LAYOUT_REFUSED;
-    item->reason = lin_arena_text(p->arena, reason, strlen(reason));
+    item->reason = lin_arena_copy(p->arena, reason);
 }
 
 /* ---- schedules of a block ---- */
@@ -86,9 +88,18 @@ static bool splits_backward(const unit_pass *p, uint32_t schedule)
 
 /* ---- a size ---- */
 
-/* Whether some sharding may fit. */
+static bool has_backward(const unit_pass *p, bool splits)
+{
+    for (uint32_t k = 0; k < p->schedule_count; k++)
+        if (splits_backward(p, k) == splits)
+            return true;
+    return false;
+}
+
+/* Whether some layout of the block may fit. */
 static bool find_floors(unit_pass *p, int64_t peak)
 {
+    const bool counts[2] = { has_backward(p, false), has_backward(p, true) };
     lin_memory_floor floor;
     bool some = false;
     lin_memory_floors(p->base->memory, &floor);
@@ -96,7 +107,7 @@ static bool find_floors(unit_pass *p, int64_t peak)
         for (int splits = 0; splits < 2; splits++) {
             p->floor[s][splits] =
                 lin_rate_floor(peak, &floor, &p->unit->unit.shardings[s], splits != 0);
-            some |= p->floor[s][splits] <= p->settings->budget_bytes;
+            some |= counts[splits] && p->floor[s][splits] <= p->settings->budget_bytes;
         }
     return some;
 }
@@ -160,12 +171,13 @@ static linnet_status try_size(unit_pass *p, int64_t size, bool *out_goes_on, lin
     *out_goes_on = true;
     if ((status = lin_memory_holds(p->base->memory, whole, &holds, why)) != LINNET_OK || !holds)
         return status;
-    status = lin_memory_peaks(p->base->memory, one, &peaks, why);
+    status = lin_rate_resolve(p->base->memory, whole, one, why);
+    if (status == LINNET_OK)
+        status = lin_memory_peaks(p->base->memory, one, &peaks, why);
     *out_goes_on = status == LINNET_OK && find_floors(p, peaks.expected);
     if (status == LINNET_ERROR_OVERFLOW)
         return LINNET_OK;
     if (status != LINNET_OK ||
-        (status = lin_memory_sizes(p->base->memory, whole, whole, why)) != LINNET_OK ||
         (status = lin_memory_sizes(p->base->memory, one, one, why)) != LINNET_OK ||
         (status = lin_timer_price(p->base->timer, whole, one, why)) != LINNET_OK)
         return status;
@@ -204,8 +216,10 @@ static linnet_status bound_sizes(unit_pass *p, linnet_error *why)
     return status;
 }
 
+/* A size that cannot be counted is no reason against the smaller ones. */
 static linnet_status bound_microbatches(unit_pass *p)
 {
+    const uint32_t first_pair = p->unit->pairs.count;
     linnet_error why = { 0 };
     linnet_status status = list_schedules(p);
     if (status == LINNET_OK && p->schedule_count > 0) {
@@ -213,6 +227,8 @@ static linnet_status bound_microbatches(unit_pass *p)
         status = bound_sizes(p, &why);
         if (lin_bench_is_fatal(status)) {
             status = lin_fail_memory(p->err);
+        } else if (status != LINNET_OK && p->unit->pairs.count > first_pair) {
+            status = LINNET_OK;
         } else if (status != LINNET_OK) {
             p->unit->layouts.count = p->first;
             refuse(p, why.message);
@@ -223,6 +239,19 @@ static linnet_status bound_microbatches(unit_pass *p)
 }
 
 /* ---- a base ---- */
+
+/* A clause that says nothing of a size, such as `Shards == 1` of an entry that others stand beside.
+ */
+static const char *broken_clause(const unit_pass *p)
+{
+    const char *clause = lin_memory_broken_clause(p->base->memory);
+    if (clause == NULL)
+        return NULL;
+    const bool is_split = p->unit->unit.tensor > 1 && p->facts->split_entry != NULL;
+    return lin_arena_format(p->arena, "the model's `where` clause `%s` does not hold%s%s%s", clause,
+                            is_split ? "; it does in the entry `" : "",
+                            is_split ? p->facts->split_entry : "", is_split ? "`" : "");
+}
 
 static linnet_status bound_base(unit_pass *p, const lin_counts *microbatches)
 {
@@ -242,6 +271,7 @@ static linnet_status bound_base(unit_pass *p, const lin_counts *microbatches)
         refuse(p, p->base->message);
         return LINNET_OK;
     }
+    p->clause = broken_clause(p);
     for (uint32_t i = 0; i < microbatches->count && status == LINNET_OK; i++) {
         p->microbatches = (int32_t)microbatches->items[i];
         status = bound_microbatches(p);

@@ -21,11 +21,6 @@ typedef struct published_pass {
     linnet_error *err;
 } published_pass;
 
-static const char *copy(lin_arena *arena, const char *text)
-{
-    return lin_arena_text(arena, text, strlen(text));
-}
-
 /* ---- a size ---- */
 
 static linnet_status time_size(const published_pass *p, const lin_job_layout *layout,
@@ -143,7 +138,7 @@ static linnet_status search_layout(const published_pass *p, lin_layout_result *r
         return lin_fail_memory(p->err);
     if (status != LINNET_OK) {
         result->state = LIN_LAYOUT_REFUSED;
-        result->reason = copy(p->arena, why.message);
+        result->reason = lin_arena_copy(p->arena, why.message);
     }
     return LINNET_OK;
 }

@@ -19,6 +19,15 @@ void lin_rate_sizes(const lin_layout_facts *facts, const lin_job_layout *layout,
     whole[facts->role] = size / layout->accumulation;
 }
 
+linnet_status lin_rate_resolve(lin_memory *memory, int64_t whole[LIN_ROLE_COUNT],
+                               int64_t one[LIN_ROLE_COUNT], linnet_error *err)
+{
+    const linnet_status status = lin_memory_sizes(memory, whole, whole, err);
+    if (status == LINNET_OK && whole[LIN_ROLE_CACHE] > 0)
+        one[LIN_ROLE_CACHE] = whole[LIN_ROLE_CACHE];
+    return status;
+}
+
 /*
  * The base runs one micro-batch through stages of which each device has one. A device of the layout
  * has a stage at least, keeps at least that, and shards take from it at most their part of what
@@ -57,7 +66,7 @@ static linnet_status time_layout(lin_bench *bench, const lin_job_layout *layout,
         return status;
     if (base->status != LINNET_OK)
         return lin_fail(err, base->status, "%s", base->message);
-    if ((status = lin_memory_sizes(base->memory, whole, whole, err)) != LINNET_OK ||
+    if ((status = lin_rate_resolve(base->memory, whole, one, err)) != LINNET_OK ||
         (status = lin_memory_sizes(base->memory, one, one, err)) != LINNET_OK ||
         (status = lin_timer_price(base->timer, whole, one, err)) != LINNET_OK ||
         (status = lin_bench_schedule_of(bench, layout, &job.schedule, err)) != LINNET_OK)

@@ -65,53 +65,65 @@ static const char *too_large(const lin_best *b, lin_arena *arena, const lin_best
     return "does not fit: needs more than 2^63 - 1 bytes";
 }
 
-static void make_slower(lin_arena *arena, double speed, bool is_exact, lin_layout_result *out)
+/* Rates are doubles and may be anything: more than this is printed as this. */
+static const double most_tokens = 1e15;
+
+static const char *slower(lin_arena *arena, double speed, bool is_exact)
 {
-    out->state = LIN_LAYOUT_SLOWER;
-    out->reason = lin_arena_format(arena, "slower: %s%lld tokens/s", is_exact ? "" : "at most ",
-                                   (long long)(speed < 1e15 ? speed : 1e15));
-    out->size = 0;
-    out->expected_peak = -1;
-    out->time = (lin_step_time){ 0 };
+    return lin_arena_format(arena, "slower: %s%lld tokens/s", is_exact ? "" : "at most ",
+                            (long long)(speed < most_tokens ? speed : most_tokens));
 }
 
-static void describe_rest(const lin_best *b, lin_arena *arena, const lin_best_item *item,
-                          const layout_verdict *verdict, lin_layout_result *out)
+/* Of a result that does not run. Apart from the rest: of most layouts nobody asks. */
+static const char *reason_of(const lin_best *b, lin_arena *arena, const lin_best_item *item,
+                             const layout_verdict *verdict, lin_layout_state state)
+{
+    if (state == LIN_LAYOUT_SLOWER)
+        return slower(arena, verdict->speed, verdict->is_exact);
+    if (item->reason != NULL)
+        return item->reason;
+    if (verdict->refused != NULL)
+        return verdict->refused;
+    if (item->state != LIN_LAYOUT_CLAUSES)
+        return too_large(b, arena, item, verdict);
+    return b->facts->is_size_given || b->settings->global_size > 0
+               ? "the model's `where` clauses do not hold"
+               : "the model's `where` clauses: none fits";
+}
+
+/* ---- results ---- */
+
+static void find_rest(const lin_best_item *item, const layout_verdict *verdict,
+                      lin_layout_result *out)
 {
     out->state = item->state == LIN_LAYOUT_RUNS ? LIN_LAYOUT_TOO_LARGE : item->state;
     out->size = item->size;
-    if (item->reason != NULL) {
-        out->reason = item->reason;
-    } else if (verdict->refused != NULL) {
+    if (item->reason != NULL)
+        return;
+    if (verdict->refused != NULL) {
         out->state = LIN_LAYOUT_REFUSED;
-        out->reason = verdict->refused;
-    } else if (item->state == LIN_LAYOUT_CLAUSES) {
-        out->reason = b->facts->is_size_given || b->settings->global_size > 0
-                          ? "the model's `where` clauses do not hold"
-                          : "the model's `where` clauses: none fits";
-    } else {
-        out->reason = too_large(b, arena, item, verdict);
-        out->expected_peak = verdict->smallest != NULL ? verdict->smallest->expected_peak : -1;
-        out->size = verdict->smallest != NULL ? verdict->smallest->size : item->size;
+    } else if (item->state != LIN_LAYOUT_CLAUSES && verdict->smallest != NULL) {
+        out->expected_peak = verdict->smallest->expected_peak;
+        out->size = verdict->smallest->size;
     }
 }
 
-static lin_layout_result result_of(const lin_best *b, lin_arena *arena, const lin_best_unit *unit,
+/* Without its reason. */
+static lin_layout_result result_of(const lin_best *b, const lin_best_unit *unit,
                                    const lin_best_item *item, const layout_verdict *verdict)
 {
     lin_layout_result result = { .layout = lin_best_layout(unit, &item->id),
                                  .reason = "",
                                  .expected_peak = -1 };
-    const double wanted = lin_best_threshold(b);
     if (verdict->best != NULL) {
         result.state = LIN_LAYOUT_RUNS;
         result.size = verdict->best->size;
         result.expected_peak = verdict->best->expected_peak;
         result.time = *verdict->best->time;
-    } else if (item->state == LIN_LAYOUT_RUNS && verdict->speed < wanted) {
-        make_slower(arena, verdict->speed, verdict->is_exact, &result);
+    } else if (item->state == LIN_LAYOUT_RUNS && verdict->speed < lin_best_threshold(b)) {
+        result.state = LIN_LAYOUT_SLOWER;
     } else {
-        describe_rest(b, arena, item, verdict, &result);
+        find_rest(item, verdict, &result);
     }
     return result;
 }
@@ -151,20 +163,6 @@ typedef struct nearest {
     lin_layout_result result;
 } nearest;
 
-static void keep_nearest(nearest *list, uint32_t *count, uint32_t limit, int64_t need,
-                         const lin_layout_result *result)
-{
-    uint32_t at = *count;
-    while (at > 0 && need < list[at - 1].need)
-        at--;
-    if (at >= limit)
-        return;
-    if (*count < limit)
-        (*count)++;
-    memmove(&list[at + 1], &list[at], (*count - 1 - at) * sizeof(*list));
-    list[at] = (nearest){ need, *result };
-}
-
 typedef struct listing {
     const lin_best *best;
     lin_arena *arena;
@@ -172,6 +170,21 @@ typedef struct listing {
     nearest *nearest; /* of the ones that do not fit, as many as are wanted */
     uint32_t nearest_count;
 } listing;
+
+/* A place in the order of what is needed; NULL: as many need less. */
+static nearest *nearest_place(listing *l, int64_t need)
+{
+    nearest *list = l->nearest;
+    uint32_t at = l->nearest_count;
+    while (at > 0 && need < list[at - 1].need)
+        at--;
+    if (at >= l->best->settings->limit)
+        return NULL;
+    if (l->nearest_count < l->best->settings->limit)
+        l->nearest_count++;
+    memmove(&list[at + 1], &list[at], (l->nearest_count - 1 - at) * sizeof(*list));
+    return &list[at];
+}
 
 /* Of what breaks the clauses and was not asked about, one a unit. */
 static bool is_repeated(const listing *l, uint32_t first, const lin_layout_result *result)
@@ -186,27 +199,43 @@ static bool lists_all(const lin_best *b)
     return b->settings->explain || b->settings->limit == 0;
 }
 
-static void list_unit(listing *l, const lin_best_unit *unit)
+/* Where not all are listed, nobody asks about the slower ones. */
+static bool is_listed(const listing *l, uint32_t first, const lin_layout_result *result)
+{
+    return lists_all(l->best) ||
+           (result->state != LIN_LAYOUT_SLOWER && !is_repeated(l, first, result));
+}
+
+static void list_layout(listing *l, const lin_best_unit *unit, uint32_t index,
+                        const layout_verdict *verdict, uint32_t first)
 {
     const lin_best *b = l->best;
-    const double wanted = lin_best_threshold(b);
+    const lin_best_item *item = &unit->layouts.items[index];
+    lin_layout_result result = result_of(b, unit, item, verdict);
+    if (result.state == LIN_LAYOUT_RUNS) {
+        insert(l->arena, &l->running, &result);
+    } else if (result.state == LIN_LAYOUT_TOO_LARGE && !lists_all(b)) {
+        const int64_t need = need_of(&result, item);
+        nearest *place = nearest_place(l, need);
+        if (place == NULL)
+            return;
+        result.reason = reason_of(b, l->arena, item, verdict, result.state);
+        *place = (nearest){ need, result };
+    } else if (is_listed(l, first, &result)) {
+        result.reason = reason_of(b, l->arena, item, verdict, result.state);
+        LIN_PUSH(l->arena, &l->others, result);
+    }
+}
+
+static void list_unit(listing *l, const lin_best_unit *unit)
+{
+    const double wanted = lin_best_threshold(l->best);
     const uint32_t first = l->others.count;
     layout_verdict *verdicts = LIN_NEW_ARRAY(l->arena, layout_verdict, unit->layouts.count);
     for (uint32_t i = 0; i < unit->pairs.count; i++)
         judge(&verdicts[unit->pairs.items[i].layout], &unit->pairs.items[i], wanted);
-    for (uint32_t i = 0; i < unit->layouts.count; i++) {
-        const lin_best_item *item = &unit->layouts.items[i];
-        const lin_layout_result result = result_of(b, l->arena, unit, item, &verdicts[i]);
-        if (result.state == LIN_LAYOUT_RUNS)
-            insert(l->arena, &l->running, &result);
-        else if (lists_all(b))
-            LIN_PUSH(l->arena, &l->others, result);
-        else if (result.state == LIN_LAYOUT_TOO_LARGE)
-            keep_nearest(l->nearest, &l->nearest_count, b->settings->limit, need_of(&result, item),
-                         &result);
-        else if (result.state != LIN_LAYOUT_SLOWER && !is_repeated(l, first, &result))
-            LIN_PUSH(l->arena, &l->others, result);
-    }
+    for (uint32_t i = 0; i < unit->layouts.count; i++)
+        list_layout(l, unit, i, &verdicts[i], first);
 }
 
 /* As fast as the last wanted one, and later in order. */
@@ -214,19 +243,33 @@ static void cut_running(listing *l)
 {
     const uint32_t limit = l->best->settings->limit;
     for (uint32_t i = limit; limit > 0 && i < l->running.count; i++) {
-        lin_layout_result *result = &l->running.items[i];
-        make_slower(l->arena, result->time.tokens_per_second, true, result);
-        LIN_PUSH(l->arena, &l->others, *result);
+        const lin_layout_result *cut = &l->running.items[i];
+        const lin_layout_result result = {
+            .layout = cut->layout,
+            .state = LIN_LAYOUT_SLOWER,
+            .reason = slower(l->arena, cut->time.tokens_per_second, true),
+            .expected_peak = -1,
+        };
+        LIN_PUSH(l->arena, &l->others, result);
     }
     if (limit > 0 && l->running.count > limit)
         l->running.count = limit;
 }
 
+/* Room for as many as are wanted, or there are, and one on its way out. */
+static nearest *new_nearest(const lin_best *b, lin_arena *arena)
+{
+    uint64_t layouts = 0;
+    for (uint32_t i = 0; i < b->unit_count; i++)
+        layouts += b->units[i].layouts.count;
+    return LIN_NEW_ARRAY(arena, nearest,
+                         (layouts < b->settings->limit ? layouts : b->settings->limit) + 1);
+}
+
 /* Where something runs and nobody asks why the rest does not, the rest is left out. */
 void lin_best_list(const lin_best *b, lin_arena *arena, lin_results *out)
 {
-    listing l = { .best = b, .arena = arena };
-    l.nearest = LIN_NEW_ARRAY(arena, nearest, (uint64_t)b->settings->limit + 1);
+    listing l = { .best = b, .arena = arena, .nearest = new_nearest(b, arena) };
     for (uint32_t i = 0; i < b->unit_count; i++)
         list_unit(&l, &b->units[i]);
     cut_running(&l);
@@ -240,6 +283,6 @@ void lin_best_list(const lin_best *b, lin_arena *arena, lin_results *out)
         result->name = lin_layouts_name(arena, &result->layout);
         /* The workers' texts end with them. */
         if (result->reason[0] != '\0')
-            result->reason = lin_arena_text(arena, result->reason, strlen(result->reason));
+            result->reason = lin_arena_copy(arena, result->reason);
     }
 }

@@ -11,6 +11,8 @@
 /* ---- layout_space.c: which layouts there are ---- */
 
 enum { LIN_SPACE_SHARDINGS = 8, LIN_SPACE_POLICIES = 64, LIN_SPACE_STAGES = 3 };
+/* Devices of a node where the profile does not say: that of DGX and HGX systems. */
+enum { LIN_SPACE_NODE = 8 };
 
 /* How the processes that have data of their own divide a training step's states. */
 typedef struct lin_sharding {
@@ -35,7 +37,8 @@ typedef struct lin_layout_facts {
     bool is_size_given; /* by the caller, for each data-parallel rank */
     int64_t size;
     bool has_sequence, has_experts;
-    int64_t units; /* of the root: a stage holds one at least */
+    int64_t units;           /* of the root: a stage holds one at least */
+    const char *split_entry; /* as the graph's */
 } lin_layout_facts;
 
 void lin_space_units(const lin_layouts_settings *settings, const lin_layout_facts *facts,
@@ -122,6 +125,9 @@ bool lin_bench_is_fatal(linnet_status status);
 /* `size` of the searched role in `layout`: of all of a step, and of what is traced at once. */
 void lin_rate_sizes(const lin_layout_facts *facts, const lin_job_layout *layout, int64_t size,
                     int64_t whole[LIN_ROLE_COUNT], int64_t one[LIN_ROLE_COUNT]);
+/* Roles of the step that were not asked for too. A micro-batch has the caches of its step. */
+linnet_status lin_rate_resolve(lin_memory *memory, int64_t whole[LIN_ROLE_COUNT],
+                               int64_t one[LIN_ROLE_COUNT], linnet_error *err);
 /* Bytes that no layout of this base with that sharding can do without. */
 int64_t lin_rate_floor(int64_t base_peak, const lin_memory_floor *floor,
                        const lin_sharding *sharding, bool splits_backward);

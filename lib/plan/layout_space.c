@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { NODE = 8, MOST_MICROBATCHES = 4096, MOST_COUNTS = 48 };
+enum { MOST_MICROBATCHES = 4096, MOST_COUNTS = 48 };
 
 /* ---- degrees ---- */
 
@@ -61,7 +61,7 @@ static void add_sharding(const lin_layouts_settings *settings, lin_layout_unit *
 static int64_t node_shards(const lin_layouts_settings *settings, const lin_layout_unit *unit)
 {
     const int64_t node =
-        settings->profile->node.devices > 0 ? settings->profile->node.devices : NODE;
+        settings->profile->node.devices > 0 ? settings->profile->node.devices : LIN_SPACE_NODE;
     const int64_t shards = node / (unit->tensor * unit->context);
     return shards > 1 && shards < unit->data ? shards : 0;
 }

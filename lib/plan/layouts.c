@@ -75,15 +75,10 @@ static linnet_status trace_alone(const lin_layouts_settings *settings, lin_role 
 /* Whether the first input, which micro-batches cut, has an axis of that size. */
 static bool sizes_input(const lin_graph *graph, lin_role role)
 {
-    for (uint32_t i = graph->parameter_objects; i < graph->objects.count; i++) {
-        const lin_object *o = &graph->objects.items[i];
-        if (o->producer != LIN_NO_STEP)
-            continue;
-        for (uint32_t axis = 0; axis < o->rank; axis++)
-            if (lin_expr_mentions(graph->exprs, o->shape[axis], graph->role_symbols[role]))
-                return true;
-        return false;
-    }
+    const lin_object *input = lin_graph_first_input(graph);
+    for (uint32_t axis = 0; input != NULL && axis < input->rank; axis++)
+        if (lin_expr_mentions(graph->exprs, input->shape[axis], graph->role_symbols[role]))
+            return true;
     return false;
 }
 
@@ -132,13 +127,16 @@ static linnet_status find_facts(const lin_layouts_settings *settings,
     /* The graph is not the arena's: no jump may pass it by. */
     jmp_buf *const on_failure = layouts->arena.on_failure;
     layouts->arena.on_failure = NULL;
-    layouts->model =
-        lin_arena_text(&layouts->arena, traced.graph->root, strlen(traced.graph->root));
-    layouts->entry =
-        lin_arena_text(&layouts->arena, traced.graph->entry, strlen(traced.graph->entry));
+    layouts->model = lin_arena_copy(&layouts->arena, traced.graph->root);
+    layouts->entry = lin_arena_copy(&layouts->arena, traced.graph->entry);
+    const char *split = traced.graph->split_entry;
+    if (split != NULL)
+        out->split_entry = lin_arena_copy(&layouts->arena, split);
     layouts->arena.on_failure = on_failure;
+    const bool failed = layouts->model == NULL || layouts->entry == NULL ||
+                        (split != NULL && out->split_entry == NULL);
     lin_graph_free(traced.graph);
-    return layouts->model != NULL && layouts->entry != NULL ? LINNET_OK : lin_fail_memory(err);
+    return failed ? lin_fail_memory(err) : LINNET_OK;
 }
 
 /* ---- what is asked ---- */
@@ -197,8 +195,8 @@ static void describe(lin_layouts *l, const lin_layouts_settings *settings,
                      const lin_layout_facts *facts)
 {
     const lin_profile *profile = settings->profile;
-    l->device = lin_arena_text(&l->arena, profile->name, strlen(profile->name));
-    l->device_source = lin_arena_text(&l->arena, profile->source, strlen(profile->source));
+    l->device = lin_arena_copy(&l->arena, profile->name);
+    l->device_source = lin_arena_copy(&l->arena, profile->source);
     l->training = settings->training != NULL;
     l->devices = settings->devices;
     l->budget = settings->budget_bytes;
@@ -217,7 +215,7 @@ static void keep_policies(lin_arena *arena, lin_layout_result *items, uint32_t c
         const char **policy = &items[i].layout.checkpoint;
         if (*policy != NULL && *policy != given) {
             given = *policy;
-            kept = lin_arena_text(arena, given, strlen(given));
+            kept = lin_arena_copy(arena, given);
         }
         if (*policy != NULL)
             *policy = kept;
@@ -233,9 +231,22 @@ static bool runs_sharded(const lin_results *results)
     return false;
 }
 
-static void assume(lin_layouts *l, const lin_layouts_settings *settings, const lin_results *results)
+/* What an entry of one shard leaves out, where that was not asked for. */
+static const char *missed_degrees(lin_layouts *l, const lin_layouts_settings *settings,
+                                  const lin_layout_facts *facts)
 {
-    enum { MOST = 4 };
+    if (facts->split_entry == NULL || settings->has_tensor || settings->devices == 1)
+        return NULL;
+    return lin_arena_format(&l->arena,
+                            "no layout is tensor-parallel: `%s` is for one process; the entry "
+                            "`%s` is for several",
+                            l->entry, facts->split_entry);
+}
+
+static void assume(lin_layouts *l, const lin_layouts_settings *settings,
+                   const lin_layout_facts *facts, const lin_results *results)
+{
+    enum { MOST = 5 };
     const char **list = LIN_NEW_ARRAY(&l->arena, const char *, MOST);
     l->assumptions = list;
     if (settings->stages_by_time)
@@ -243,6 +254,9 @@ static void assume(lin_layouts *l, const lin_layouts_settings *settings, const l
             "stages are balanced by the device's time of one sequence or 4,096 positions";
     if (l->space == LIN_SPACE_PUBLISHED)
         return;
+    const char *missed = missed_degrees(l, settings, facts);
+    if (missed != NULL)
+        list[l->assumption_count++] = missed;
     if (!l->is_size_fixed)
         list[l->assumption_count++] =
             "micro-batches of 1, 2, 3, 4, 6, 8, 12, … are looked at, as long as they fit";
@@ -276,7 +290,7 @@ static linnet_status run(lin_layouts *l, const lin_layouts_settings *settings,
     keep_policies(&l->arena, results.items, results.count);
     l->items = results.items;
     l->count = results.count;
-    assume(l, settings, &results);
+    assume(l, settings, &facts, &results);
     return status;
 }
 

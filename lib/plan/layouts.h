@@ -10,13 +10,19 @@
  *     layout_space.c     which layouts there are, in order
  *     layout_bench.c     a trace, its memory and its calls, made once for many layouts
  *     layout_rate.c      one layout: its size, its peak, its time
- *     layouts.c          the search: bounds, the best ones, threads
+ *     layout_best.c      the search by bounds, on threads
+ *     layout_bounds.c    layouts and sizes with a time that they cannot beat
+ *     layout_results.c   what the search by bounds found
+ *     layout_published.c the published search
+ *     layouts.c          what is asked, and the answer
  *     layout_name.c      a layout in words
  *     devices_needed.c   how many devices a job needs
  */
 
 #include "cost/cost.h"
 #include "plan/plan.h"
+
+enum { LIN_LAYOUTS_MOST_THREADS = 1024 };
 
 typedef enum lin_layout_space {
     LIN_SPACE_FULL,
@@ -81,7 +87,7 @@ typedef struct lin_layouts_settings {
     int64_t global_size;      /* of a step over all data-parallel ranks; 0: each rank's grows */
     uint32_t limit;           /* layouts that run and are wanted; 0: all */
     bool explain;             /* the others stay in the list with what dropped them */
-    uint32_t threads;         /* at least 1 */
+    uint32_t threads;         /* from 1 to LIN_LAYOUTS_MOST_THREADS */
     lin_progress_fn progress; /* NULL: nobody asks */
     void *progress_user;
 } lin_layouts_settings;

@@ -17,8 +17,6 @@
 
 #include "plan/plan.h"
 
-#include <string.h>
-
 static const double picoseconds = 1e12;
 enum { OPEN_POSITIONS = 4096 };
 
@@ -86,8 +84,7 @@ static linnet_status price(const lin_time_weigher *w, lin_memory *memory,
         .trained = lin_memory_trained(memory, LIN_NO_STAGE),
         .rules = lin_time_model_rules(w->model),
     };
-    for (uint32_t k = 0; k < traced->graph->steps.count; k++)
-        room->again[k] = lin_memory_recomputes(memory, k);
+    lin_memory_mark_recomputed(memory, LIN_NO_STAGE, room->again);
     linnet_status status = lin_timer_check(traced, &parallel, err);
     if (status == LINNET_OK)
         status = size_microbatch(w, memory, room->symbols, err);

@@ -126,8 +126,8 @@ void lin_report_comparison_json(lin_text *out, const lin_sides *sides);
 void lin_report_throughput_into(lin_writer *w, const lin_step_time *time);
 
 /* The fastest layouts (cli-report.md 3.2). With `explain`, of the published space, and where none
- * runs, also what does not run and why. The JSON has everything in the list; `best`: the answer of the first
- * layout, NULL: none. */
+ * runs, also what does not run and why. The JSON has everything in the list; `best`: the answer of
+ * the first layout, NULL: none. */
 void lin_report_layouts_text(lin_text *out, const lin_layouts *layouts, bool explain);
 void lin_report_layouts_json(lin_text *out, const lin_layouts *layouts, const lin_answer *best,
                              uint32_t top);

@@ -5,12 +5,16 @@
  * several numbers it shows those up to the first that fits, and the JSON has all.
  */
 
+#include "report/report.h"
+
 #include <string.h>
 
-#include "report/report.h"
 #include "report/report_columns.h"
 #include "report/report_words.h"
 
+enum { ADVICE_REPORT_VERSION = 1 };
+
+/* Columns of the table, in characters. */
 enum {
     NAME_WIDTH = 38,
     BYTES_WIDTH = 12,
@@ -21,15 +25,6 @@ enum {
 };
 
 /* ---- words ---- */
-
-static void add_bytes(lin_text *out, int64_t bytes)
-{
-    char text[LIN_BYTES_TEXT];
-    lin_format_bytes(text, bytes < 0 ? -bytes : bytes);
-    if (bytes < 0)
-        lin_text_add(out, "-");
-    lin_text_add(out, text);
-}
 
 static double extra_share(const lin_advice *advice, const lin_outcome *outcome)
 {
@@ -90,10 +85,10 @@ static void add_row(lin_text *out, const lin_advice *advice, const lin_advised *
     uint64_t from;
     lin_column_left(out, item->name, NAME_WIDTH);
     from = out->length;
-    add_bytes(out, item->outcome.expected_peak);
+    lin_words_bytes(out, item->outcome.expected_peak);
     lin_column_right(out, from, BYTES_WIDTH);
     from = out->length;
-    add_bytes(out, item->outcome.saved);
+    lin_words_bytes(out, item->outcome.saved);
     lin_column_right(out, from, SAVED_WIDTH);
     from = out->length;
     add_extra(out, &item->outcome);
@@ -194,9 +189,9 @@ static void add_set(lin_text *out, const lin_advice *advice, const lin_advised_s
     lin_text_addf(out, "\n%s %s:\n  ", order, effect_words(set->effects));
     add_members(out, advice, set);
     lin_text_add(out, "\n  ");
-    add_bytes(out, set->outcome.expected_peak);
+    lin_words_bytes(out, set->outcome.expected_peak);
     lin_text_addf(out, " (%s), ", set->outcome.verdict);
-    add_bytes(out, set->outcome.saved);
+    lin_words_bytes(out, set->outcome.saved);
     lin_text_add(out, " saved");
     if (set->outcome.seconds >= 0) {
         lin_text_add(out, ", ");
@@ -215,9 +210,9 @@ static void add_closest(lin_text *out, const lin_advice *advice)
     add_members(out, advice, closest);
     lin_text_add(out, "\n  ");
     if (closest->outcome.expected_peak >= 0) {
-        add_bytes(out, closest->outcome.expected_peak);
+        lin_words_bytes(out, closest->outcome.expected_peak);
         lin_text_add(out, ", ");
-        add_bytes(out, closest->outcome.expected_peak - advice->budget);
+        lin_words_bytes(out, closest->outcome.expected_peak - advice->budget);
         lin_text_add(out, " more than the budget");
     }
     lin_text_addf(out, "\n  %s\n", closest->options);
@@ -228,15 +223,15 @@ static void add_closest(lin_text *out, const lin_advice *advice)
 static void add_head(lin_text *out, const lin_advice *advice)
 {
     lin_text_addf(out, "%s, %s: ", advice->model, advice->entry);
-    add_bytes(out, advice->base.expected_peak);
+    lin_words_bytes(out, advice->base.expected_peak);
     lin_text_add(out, " expected, ");
     if (!advice->base.fits) {
-        add_bytes(out, advice->base.expected_peak - advice->budget);
+        lin_words_bytes(out, advice->base.expected_peak - advice->budget);
         lin_text_add(out, " more than the budget of ");
     } else {
         lin_text_add(out, "within the budget of ");
     }
-    add_bytes(out, advice->budget);
+    lin_words_bytes(out, advice->budget);
     lin_text_addf(out, " (%s).\n", advice->base.verdict);
     if (advice->base.seconds >= 0) {
         lin_text_add(out, "A step takes ");
@@ -265,21 +260,6 @@ void lin_report_advice_text(lin_text *out, const lin_advice *advice)
 
 /* ---- JSON ---- */
 
-static void pair_text(lin_writer *w, const char *key, const char *value)
-{
-    lin_write_key(w, key);
-    lin_write_string(w, value);
-}
-
-static void pair_known(lin_writer *w, const char *key, bool known, int64_t value)
-{
-    lin_write_key(w, key);
-    if (known)
-        lin_write_i64(w, value);
-    else
-        lin_write_null(w);
-}
-
 static void pair_seconds(lin_writer *w, const char *key, bool known, double value)
 {
     lin_write_key(w, key);
@@ -293,25 +273,25 @@ static void write_outcome(lin_writer *w, const lin_advice *advice, const lin_out
                           bool is_known)
 {
     const bool is_timed = outcome->seconds >= 0;
-    pair_known(w, "expected_peak", is_known, outcome->expected_peak);
-    pair_known(w, "saved", is_known, outcome->saved);
-    pair_known(w, "headroom", is_known, advice->budget - outcome->expected_peak);
+    lin_pair_known(w, "expected_peak", is_known, outcome->expected_peak);
+    lin_pair_known(w, "saved", is_known, outcome->saved);
+    lin_pair_known(w, "headroom", is_known, advice->budget - outcome->expected_peak);
     pair_seconds(w, "seconds", is_timed, outcome->seconds);
     pair_seconds(w, "extra_seconds", is_timed, outcome->extra);
     pair_seconds(w, "extra_share", is_timed, extra_share(advice, outcome));
-    pair_text(w, "verdict", is_known ? outcome->verdict : NULL);
+    lin_pair_string(w, "verdict", is_known ? outcome->verdict : NULL);
 }
 
 static void write_item(lin_writer *w, const lin_advice *advice, const lin_advised *item)
 {
     lin_write_object(w);
-    pair_text(w, "name", item->name);
-    pair_text(w, "state", lin_advised_state_name(item->state));
-    pair_text(w, "why_not", item->why_not[0] != '\0' ? item->why_not : NULL);
-    pair_text(w, "options", item->options);
-    pair_text(w, "effect", lin_effects_name(item->effects));
-    pair_text(w, "reason", item->reason);
-    pair_text(w, "remark", item->changes[0] != '\0' ? item->changes : NULL);
+    lin_pair_string(w, "name", item->name);
+    lin_pair_string(w, "state", lin_advised_state_name(item->state));
+    lin_pair_string(w, "why_not", item->why_not[0] != '\0' ? item->why_not : NULL);
+    lin_pair_string(w, "options", item->options);
+    lin_pair_string(w, "effect", lin_effects_name(item->effects));
+    lin_pair_string(w, "reason", item->reason);
+    lin_pair_string(w, "remark", item->changes[0] != '\0' ? item->changes : NULL);
     write_outcome(w, advice, &item->outcome, is_evaluated(item));
     lin_write_object_end(w);
 }
@@ -324,8 +304,8 @@ static void write_set(lin_writer *w, const lin_advice *advice, const lin_advised
     for (uint32_t i = 0; i < set->count; i++)
         lin_write_string(w, advice->items[set->members[i]].name);
     lin_write_array_end(w);
-    pair_text(w, "options", set->options);
-    pair_text(w, "effect", lin_effects_name(set->effects));
+    lin_pair_string(w, "options", set->options);
+    lin_pair_string(w, "effect", lin_effects_name(set->effects));
     write_outcome(w, advice, &set->outcome, set->outcome.expected_peak >= 0);
     lin_write_object_end(w);
 }
@@ -347,11 +327,7 @@ static void write_lists(lin_writer *w, const lin_advice *advice)
         write_set(w, advice, advice->closest);
     else
         lin_write_null(w);
-    lin_write_key(w, "assumptions");
-    lin_write_array(w);
-    for (uint32_t i = 0; i < advice->assumption_count; i++)
-        lin_write_string(w, advice->assumptions[i]);
-    lin_write_array_end(w);
+    lin_pair_strings(w, "assumptions", advice->assumptions, advice->assumption_count);
 }
 
 void lin_report_advice_json(lin_text *out, const lin_advice *advice)
@@ -359,18 +335,16 @@ void lin_report_advice_json(lin_text *out, const lin_advice *advice)
     lin_writer w;
     lin_writer_init(&w, out);
     lin_write_object(&w);
-    lin_write_key(&w, "version");
-    lin_write_i64(&w, 1);
-    pair_text(&w, "target", "advice");
-    pair_text(&w, "model", advice->model);
-    pair_text(&w, "entry", advice->entry);
-    pair_text(&w, "device", advice->device);
-    pair_text(&w, "time_model",
-              advice->base.seconds >= 0 ? lin_time_model_name(advice->time_model) : NULL);
-    pair_text(&w, "untimed", advice->untimed);
-    pair_known(&w, "budget", true, advice->budget);
-    lin_write_key(&w, "fits");
-    lin_write_bool(&w, advice->base.fits);
+    lin_pair_i64(&w, "version", ADVICE_REPORT_VERSION);
+    lin_pair_string(&w, "target", "advice");
+    lin_pair_string(&w, "model", advice->model);
+    lin_pair_string(&w, "entry", advice->entry);
+    lin_pair_string(&w, "device", advice->device);
+    lin_pair_string(&w, "time_model",
+                    advice->base.seconds >= 0 ? lin_time_model_name(advice->time_model) : NULL);
+    lin_pair_string(&w, "untimed", advice->untimed);
+    lin_pair_i64(&w, "budget", advice->budget);
+    lin_pair_bool(&w, "fits", advice->base.fits);
     lin_write_key(&w, "base");
     lin_write_object(&w);
     write_outcome(&w, advice, &advice->base, advice->base.expected_peak >= 0);

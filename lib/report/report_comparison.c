@@ -45,7 +45,7 @@ static lin_side *new_column(const addition *a, uint32_t index)
 static const char *label_of(const addition *a, lin_arena *arena, uint32_t index)
 {
     return a->is_list ? lin_arena_format(arena, "%s[%u]", a->label, (unsigned)index)
-                      : lin_arena_text(arena, a->label, strlen(a->label));
+                      : lin_arena_copy(arena, a->label);
 }
 
 static const char *command_of(const lin_side *column)

@@ -82,14 +82,10 @@ static void write_ratio(lin_writer *w, const lin_change *change)
 static void write_row(lin_writer *w, const lin_compared *row, uint32_t columns)
 {
     lin_write_object(w);
-    lin_write_key(w, "kind");
-    lin_write_string(w, section_names[row->section]);
-    lin_write_key(w, "name");
-    lin_write_string(w, row->name);
-    lin_write_key(w, "unit");
-    lin_write_string(w, unit_names[row->unit]);
-    lin_write_key(w, "differs");
-    lin_write_bool(w, row->differs);
+    lin_pair_string(w, "kind", section_names[row->section]);
+    lin_pair_string(w, "name", row->name);
+    lin_pair_string(w, "unit", unit_names[row->unit]);
+    lin_pair_bool(w, "differs", row->differs);
     lin_write_key(w, "values");
     lin_write_array(w);
     for (uint32_t i = 0; i < columns; i++) {
@@ -122,8 +118,7 @@ void lin_report_comparison_json(lin_text *out, const lin_sides *sides)
     lin_writer w;
     lin_writer_init(&w, out);
     lin_write_object(&w);
-    lin_write_key(&w, "version");
-    lin_write_i64(&w, COMPARISON_VERSION);
+    lin_pair_i64(&w, "version", COMPARISON_VERSION);
     lin_write_key(&w, "configurations");
     lin_write_array(&w);
     for (uint32_t i = 0; i < columns; i++)

@@ -10,7 +10,6 @@
 
 #include "report/report_comparison.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,7 +129,7 @@ static void read_word(reader *r, const lin_json *value, lin_cell *out)
 static void push(reader *r, const lin_entry *entry)
 {
     if (r->status == LINNET_OK)
-        (void)LIN_PUSH(r->arena, &r->column->entries, *entry);
+        LIN_PUSH(r->arena, &r->column->entries, *entry);
 }
 
 /* ---- rows that every document has ---- */
@@ -226,18 +225,21 @@ static void push_setting(reader *r, const char *name, lin_unit unit, lin_cell ce
         .section = LIN_SECTION_SETTINGS, .unit = unit, .name = name, .cell = cell
     };
     if (r->column->entries.count >= MAX_ENTRIES)
-        refuse(r, "holds too much: at most 1000 settings are compared");
+        refuse(r, lin_arena_format(r->arena, "holds too much: at most %d settings are compared",
+                                   (int)MAX_ENTRIES));
     push(r, &entry);
 }
 
 /* An item of a list as text; false: it is neither a word nor a whole number. */
-static bool item_text(const lin_json *item, char spelled[24], const char **out,
+enum { INTEGER_TEXT = 24 };
+
+static bool item_text(const lin_json *item, char spelled[INTEGER_TEXT], const char **out,
                       uint64_t *out_length)
 {
     *out = item->kind == LIN_JSON_STRING ? item->text : spelled;
     *out_length = item->length;
     if (item->kind == LIN_JSON_INTEGER)
-        *out_length = (uint64_t)snprintf(spelled, 24, "%lld", (long long)item->integer);
+        *out_length = (uint64_t)snprintf(spelled, INTEGER_TEXT, "%lld", (long long)item->integer);
     return item->kind == LIN_JSON_STRING || item->kind == LIN_JSON_INTEGER;
 }
 
@@ -245,7 +247,7 @@ static bool item_text(const lin_json *item, char spelled[24], const char **out,
 static const char *join(reader *r, const lin_json *array)
 {
     enum { BETWEEN = 2 };
-    char spelled[24];
+    char spelled[INTEGER_TEXT];
     const char *item;
     uint64_t total = 1, length;
     for (uint32_t i = 0; i < array->count; i++) {
@@ -259,7 +261,7 @@ static const char *join(reader *r, const lin_json *array)
         return "";
     char *text = lin_arena_alloc(r->arena, total), *at = text;
     for (uint32_t i = 0; i < array->count; i++) {
-        (void)item_text(&array->items[i], spelled, &item, &length);
+        item_text(&array->items[i], spelled, &item, &length);
         if (i > 0) {
             memcpy(at, ", ", BETWEEN);
             at += BETWEEN;
@@ -296,7 +298,7 @@ static lin_cell setting_cell(reader *r, const lin_json *value)
 static void read_settings(reader *r, const lin_json *object, const char *prefix, uint32_t nesting)
 {
     if (nesting == MAX_NESTING) {
-        refuse(r, "is nested deeper than 8 levels");
+        refuse(r, lin_arena_format(r->arena, "is nested deeper than %d levels", (int)MAX_NESTING));
         return;
     }
     for (uint32_t i = 0; i < object->count && r->status == LINNET_OK; i++) {
@@ -375,7 +377,8 @@ static void read_list(reader *r, const lin_json *document, const char *key, uint
     const bool is_list = check_kind(r, list, LIN_JSON_ARRAY, "an array");
     const uint32_t count = is_list && list->count >= least ? list->count : 0;
     if (count > MAX_ENTRIES)
-        refuse(r, "holds too much: at most 1000 items are compared");
+        refuse(r, lin_arena_format(r->arena, "holds too much: at most %d items are compared",
+                                   (int)MAX_ENTRIES));
     for (uint32_t i = 0; i < count && r->status == LINNET_OK; i++) {
         read_item(r, enter_item(r, list, i), section, bytes_key);
         leave(r);
@@ -390,8 +393,8 @@ static void check_version(reader *r, const lin_json *document)
     const lin_json *version = enter(r, document, "version");
     if (check_kind(r, version, LIN_JSON_INTEGER, "a whole number") &&
         version->integer != DOCUMENT_VERSION)
-        refuse(r, lin_arena_format(r->arena, "is %lld, and version 1 is what can be read",
-                                   (long long)version->integer));
+        refuse(r, lin_arena_format(r->arena, "is %lld, and version %d is what can be read",
+                                   (long long)version->integer, (int)DOCUMENT_VERSION));
     leave(r);
 }
 

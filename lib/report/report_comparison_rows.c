@@ -63,7 +63,7 @@ static uint32_t add_draft(table *t, const lin_entry *entry, uint32_t previous)
                       .same = NO_ROW,
                       .cells = LIN_NEW_ARRAY(t->arena, lin_cell, t->columns) };
     *link = row;
-    (void)LIN_PUSH(t->arena, &t->drafts, d);
+    LIN_PUSH(t->arena, &t->drafts, d);
     return row;
 }
 
@@ -73,7 +73,7 @@ static uint32_t find_draft(table *t, const lin_entry *entry, uint32_t column, ui
     const lin_name key = key_of(t, entry);
     if (key > t->by_name.count) {
         const uint32_t made = add_draft(t, entry, previous);
-        (void)LIN_PUSH(t->arena, &t->by_name, made);
+        LIN_PUSH(t->arena, &t->by_name, made);
         return made;
     }
     uint32_t row = t->by_name.items[key - 1];

@@ -79,13 +79,6 @@ static void add_letter(lin_text *out, uint32_t column)
 
 /* ---- parts ---- */
 
-static void add_bytes(lin_text *out, int64_t bytes)
-{
-    char text[LIN_BYTES_TEXT];
-    lin_format_bytes(text, bytes);
-    lin_text_add(out, text);
-}
-
 static void add_number(lin_text *out, double number, lin_unit unit)
 {
     switch (unit) {
@@ -123,7 +116,7 @@ static void add_value(lin_text *out, const lin_compared *row, const lin_cell *ce
         break;
     case LIN_CELL_INTEGER:
         if (row->unit == LIN_UNIT_BYTES)
-            add_bytes(out, cell->integer);
+            lin_words_bytes(out, cell->integer);
         else
             lin_text_i64(out, cell->integer);
         break;
@@ -141,7 +134,7 @@ static void add_change(lin_text *out, const lin_compared *row, const lin_change 
         lin_text_add(out, change->number < 0 ? "-" : "+");
     if (row->unit == LIN_UNIT_BYTES) {
         lin_text_add(out, change->integer < 0 ? "" : "+");
-        add_bytes(out, change->integer);
+        lin_words_bytes(out, change->integer);
     } else if (row->unit == LIN_UNIT_SHARE) {
         lin_text_fixed(out, size * 100, 1);
         lin_text_add(out, " points");

@@ -8,15 +8,6 @@
 
 #include "report/report_measured.h"
 
-static const char *const rate_words[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
-static const char *const attention_words[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
-                                                                  "masked", "masked_backward" };
-static const char *const host_words[LIN_HOST_COUNT] = {
-#define X(id, spelling) spelling,
-    LIN_HOST_KINDS(X)
-#undef X
-};
-
 /* ---- text ---- */
 
 static void add_name(lin_text *out, const char *name)
@@ -58,7 +49,7 @@ static void add_rates(lin_text *out, const lin_profile *p)
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++) {
         add_name(out, i == 0 ? "Products" : "");
         lin_text_fixed(out, lin_rate_peak(p, (lin_rate_dtype)i) / 1e12, 2);
-        lin_text_addf(out, " TFLOP/s in %s\n", rate_words[i]);
+        lin_text_addf(out, " TFLOP/s in %s\n", lin_rate_dtype_names[i]);
     }
     for (uint32_t i = 0; i < ARRAY_LEN(rows); i++) {
         double value;
@@ -80,8 +71,8 @@ static void add_rates(lin_text *out, const lin_profile *p)
     for (uint32_t i = 0; i < LIN_HOST_COUNT; i++) {
         lin_text_add(out, "  ");
         enum { WIDTH = 24 };
-        const uint64_t length = strlen(host_words[i]);
-        lin_text_add(out, host_words[i]);
+        const uint64_t length = strlen(lin_host_kind_names[i]);
+        lin_text_add(out, lin_host_kind_names[i]);
         lin_text_fill(out, ' ', WIDTH - length);
         lin_text_fixed(out, p->host[i] * 1e6, 2);
         lin_text_add(out, " us\n");
@@ -104,24 +95,17 @@ void lin_report_device_text(lin_text *out, const lin_profile *profile)
 
 /* ---- JSON ---- */
 
-static void pair_double(lin_writer *w, const char *key, double value)
-{
-    lin_write_key(w, key);
-    lin_write_double(w, value);
-}
-
 static void pair_text(lin_writer *w, const char *key, const char *text)
 {
     if (text[0] == '\0')
         return;
-    lin_write_key(w, key);
-    lin_write_string(w, text);
+    lin_pair_string(w, key, text);
 }
 
 static void pair_positive(lin_writer *w, const char *key, double value)
 {
     if (value > 0)
-        pair_double(w, key, value);
+        lin_pair_double(w, key, value);
 }
 
 static void write_sheet(lin_writer *w, const lin_sheet *sheet)
@@ -164,7 +148,7 @@ static void write_products(lin_writer *w, const lin_profile *p)
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++) {
         if (p->products[i].out_count == 0)
             continue;
-        lin_write_key(w, rate_words[i]);
+        lin_write_key(w, lin_rate_dtype_names[i]);
         write_grid(w, &p->products[i]);
     }
     lin_write_object_end(w);
@@ -179,10 +163,10 @@ static void write_attention(lin_writer *w, const lin_profile *p)
     for (uint32_t i = 0; i < p->attention_count; i++) {
         const lin_attention_rate *rate = &p->attention[i];
         lin_text_clear(&key);
-        lin_text_add(&key, attention_words[rate->kind]);
+        lin_text_add(&key, lin_attention_kind_names[rate->kind]);
         if (rate->width > 0)
             lin_text_addf(&key, "/%lld%s", (long long)rate->width, rate->is_f32 ? "/f32" : "");
-        pair_double(w, lin_text_data(&key), rate->rate);
+        lin_pair_double(w, lin_text_data(&key), rate->rate);
     }
     lin_write_object_end(w);
     w->out->failed |= key.failed;
@@ -195,10 +179,9 @@ static void write_node(lin_writer *w, const lin_node *node)
         return;
     lin_write_key(w, "node");
     lin_write_object(w);
-    lin_write_key(w, "devices");
-    lin_write_i64(w, node->devices);
-    pair_double(w, "network", node->network);
-    pair_double(w, "latency", node->latency);
+    lin_pair_i64(w, "devices", node->devices);
+    lin_pair_double(w, "network", node->network);
+    lin_pair_double(w, "latency", node->latency);
     if (node->source != NULL)
         pair_text(w, "source", node->source);
     lin_write_object_end(w);
@@ -215,40 +198,36 @@ void lin_report_device_json(lin_text *out, const lin_profile *profile)
     lin_writer writer, *w = &writer;
     lin_writer_init(w, out);
     lin_write_object(w);
-    lin_write_key(w, "version");
-    lin_write_i64(w, version_of(profile));
+    lin_pair_i64(w, "version", version_of(profile));
     pair_text(w, "kind", "linnet-device");
     pair_text(w, "name", profile->name);
     pair_text(w, "title", profile->title);
     pair_text(w, "source", profile->source);
-    lin_write_key(w, "memory");
-    lin_write_i64(w, profile->memory_bytes);
-    if (profile->driver_bytes > 0) {
-        lin_write_key(w, "driver_memory");
-        lin_write_i64(w, profile->driver_bytes);
-    }
+    lin_pair_i64(w, "memory", profile->memory_bytes);
+    if (profile->driver_bytes > 0)
+        lin_pair_i64(w, "driver_memory", profile->driver_bytes);
     write_sheet(w, &profile->sheet);
     lin_write_key(w, "flops");
     lin_write_object(w);
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++)
-        pair_positive(w, rate_words[i], profile->flops[i]);
+        pair_positive(w, lin_rate_dtype_names[i], profile->flops[i]);
     lin_write_object_end(w);
-    pair_double(w, "bandwidth", profile->bandwidth);
-    pair_double(w, "elementwise", profile->elementwise);
-    pair_double(w, "broadcast", profile->broadcast);
-    pair_double(w, "skinny", profile->skinny);
-    pair_double(w, "decode", profile->decode);
-    pair_double(w, "link", profile->link);
-    pair_double(w, "latency", profile->latency);
-    pair_double(w, "reduce", profile->reduce);
+    lin_pair_double(w, "bandwidth", profile->bandwidth);
+    lin_pair_double(w, "elementwise", profile->elementwise);
+    lin_pair_double(w, "broadcast", profile->broadcast);
+    lin_pair_double(w, "skinny", profile->skinny);
+    lin_pair_double(w, "decode", profile->decode);
+    lin_pair_double(w, "link", profile->link);
+    lin_pair_double(w, "latency", profile->latency);
+    lin_pair_double(w, "reduce", profile->reduce);
     write_node(w, &profile->node);
-    pair_double(w, "kernel", profile->kernel);
-    pair_double(w, "strided_kernel", profile->strided_kernel);
-    pair_double(w, "dispatch", profile->dispatch);
+    lin_pair_double(w, "kernel", profile->kernel);
+    lin_pair_double(w, "strided_kernel", profile->strided_kernel);
+    lin_pair_double(w, "dispatch", profile->dispatch);
     lin_write_key(w, "host");
     lin_write_object(w);
     for (uint32_t i = 0; i < LIN_HOST_COUNT; i++)
-        pair_double(w, host_words[i], profile->host[i]);
+        lin_pair_double(w, lin_host_kind_names[i], profile->host[i]);
     lin_write_object_end(w);
     write_products(w, profile);
     write_attention(w, profile);

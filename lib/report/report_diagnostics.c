@@ -21,20 +21,16 @@ static void write_point(lin_writer *w, const char *key, uint32_t line, uint32_t 
 {
     lin_write_key(w, key);
     lin_write_object(w);
-    lin_write_key(w, "line");
-    lin_write_i64(w, line);
-    lin_write_key(w, "column");
-    lin_write_i64(w, column);
-    lin_write_key(w, "offset");
-    lin_write_i64(w, offset);
+    lin_pair_i64(w, "line", line);
+    lin_pair_i64(w, "column", column);
+    lin_pair_i64(w, "offset", offset);
     lin_write_object_end(w);
 }
 
 static void write_label(lin_writer *w, const lin_place_range *place)
 {
     const bool has_label = place != NULL && place->label != NULL && place->label[0] != '\0';
-    lin_write_key(w, "label");
-    lin_write_string(w, has_label ? place->label : NULL);
+    lin_pair_string(w, "label", has_label ? place->label : NULL);
 }
 
 static void write_location(lin_writer *w, const lin_place_range *place)
@@ -45,8 +41,7 @@ static void write_location(lin_writer *w, const lin_place_range *place)
         return;
     }
     lin_write_object(w);
-    lin_write_key(w, "file");
-    lin_write_string(w, place->file);
+    lin_pair_string(w, "file", place->file);
     write_point(w, "start", place->start_line, place->start_column, place->start_offset);
     write_point(w, "end", place->end_line, place->end_column, place->end_offset);
     lin_write_object_end(w);
@@ -54,23 +49,16 @@ static void write_location(lin_writer *w, const lin_place_range *place)
 
 static void write_texts(lin_writer *w, const char *key, const char **texts, uint32_t count)
 {
-    lin_write_key(w, key);
-    lin_write_array(w);
-    for (uint32_t i = 0; i < count; i++)
-        lin_write_string(w, texts[i]);
-    lin_write_array_end(w);
+    lin_pair_strings(w, key, texts, count);
 }
 
 static void write_diagnostic(lin_writer *w, const lin_diagnostic *d)
 {
     const lin_place_range *primary = d->place_count > 0 ? &d->places[0] : NULL;
     lin_write_object(w);
-    lin_write_key(w, "code");
-    lin_write_string(w, d->code);
-    lin_write_key(w, "severity");
-    lin_write_string(w, severity_names[d->severity]);
-    lin_write_key(w, "message");
-    lin_write_string(w, d->message);
+    lin_pair_string(w, "code", d->code);
+    lin_pair_string(w, "severity", severity_names[d->severity]);
+    lin_pair_string(w, "message", d->message);
     write_label(w, primary);
     write_location(w, primary);
 
@@ -93,8 +81,7 @@ void lin_report_diagnostics_json(lin_text *out, const lin_diagnostics *const *li
     lin_writer w;
     lin_writer_init(&w, out);
     lin_write_object(&w);
-    lin_write_key(&w, "version");
-    lin_write_i64(&w, DIAGNOSTICS_VERSION);
+    lin_pair_i64(&w, "version", DIAGNOSTICS_VERSION);
     lin_write_key(&w, "diagnostics");
     lin_write_array(&w);
     int64_t errors = 0, warnings = 0;
@@ -108,10 +95,8 @@ void lin_report_diagnostics_json(lin_text *out, const lin_diagnostics *const *li
 
     lin_write_key(&w, "summary");
     lin_write_object(&w);
-    lin_write_key(&w, "errors");
-    lin_write_i64(&w, errors);
-    lin_write_key(&w, "warnings");
-    lin_write_i64(&w, warnings);
+    lin_pair_i64(&w, "errors", errors);
+    lin_pair_i64(&w, "warnings", warnings);
     lin_write_object_end(&w);
     lin_write_object_end(&w);
     lin_writer_end(&w);

@@ -4,6 +4,7 @@
 
 #include "report/report.h"
 
+#include "report/report_words.h"
 #include "json/json.h"
 
 static const struct fit_words {
@@ -14,22 +15,15 @@ static const struct fit_words {
     [LIN_ROLE_CACHE] = { "cache length", "Maximum cache length", "kv-cache" },
 };
 
-static void add_bytes(lin_text *out, int64_t bytes)
-{
-    char text[LIN_BYTES_TEXT];
-    lin_format_bytes(text, bytes);
-    lin_text_add(out, text);
-}
-
 static void add_found(lin_text *out, const lin_fit *fit)
 {
     lin_text_addf(out, "%s: %lld\n\nEstimated peak memory: ", fit_words[fit->role].label,
                   (long long)fit->value);
-    add_bytes(out, fit->expected_peak);
+    lin_words_bytes(out, fit->expected_peak);
     lin_text_add(out, "\nHeadroom: ");
-    add_bytes(out, fit->headroom);
+    lin_words_bytes(out, fit->headroom);
     lin_text_add(out, " of a ");
-    add_bytes(out, fit->budget);
+    lin_words_bytes(out, fit->budget);
     lin_text_add(out, " budget\n");
     if (fit->limited_by == LIN_FIT_MODEL)
         lin_text_add(out, "Stopped by the model's `where` clauses, not by memory.\n");
@@ -45,7 +39,7 @@ static void add_nothing(lin_text *out, const lin_fit *fit)
         return;
     }
     lin_text_addf(out, "even %lld needs more than ", (long long)fit->smallest);
-    add_bytes(out, fit->budget);
+    lin_words_bytes(out, fit->budget);
     lin_text_add(out, ".\n");
 }
 
@@ -61,28 +55,17 @@ void lin_report_fit_text(lin_text *out, const lin_fit *fit, const lin_answer *an
     lin_report_text(out, answer, top);
 }
 
-static void pair_known(lin_writer *w, const char *key, bool known, int64_t value)
-{
-    lin_write_key(w, key);
-    if (known)
-        lin_write_i64(w, value);
-    else
-        lin_write_null(w);
-}
-
 void lin_report_fit_json(lin_text *out, const lin_fit *fit, const lin_answer *answer, uint32_t top)
 {
     const bool found = fit->value > 0;
     lin_writer w;
     lin_writer_init(&w, out);
     lin_write_object(&w);
-    lin_write_key(&w, "target");
-    lin_write_string(&w, fit_words[fit->role].target);
-    pair_known(&w, "value", found, fit->value);
-    pair_known(&w, "budget", true, fit->budget);
-    pair_known(&w, "headroom", found, fit->headroom);
-    lin_write_key(&w, "limited_by");
-    lin_write_string(&w, lin_fit_limit_name(fit->limited_by));
+    lin_pair_string(&w, "target", fit_words[fit->role].target);
+    lin_pair_known(&w, "value", found, fit->value);
+    lin_pair_i64(&w, "budget", fit->budget);
+    lin_pair_known(&w, "headroom", found, fit->headroom);
+    lin_pair_string(&w, "limited_by", lin_fit_limit_name(fit->limited_by));
     lin_write_key(&w, "result");
     if (found && answer != NULL)
         lin_report_json_into(&w, answer, top);

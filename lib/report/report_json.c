@@ -11,41 +11,6 @@
 
 enum { REPORT_VERSION = 1 };
 
-static void pair_string(lin_writer *w, const char *key, const char *text)
-{
-    lin_write_key(w, key);
-    lin_write_string(w, text);
-}
-
-static void pair_i64(lin_writer *w, const char *key, int64_t value)
-{
-    lin_write_key(w, key);
-    lin_write_i64(w, value);
-}
-
-static void pair_null(lin_writer *w, const char *key)
-{
-    lin_write_key(w, key);
-    lin_write_null(w);
-}
-
-static void pair_size(lin_writer *w, const char *key, int64_t value)
-{
-    if (value < 0)
-        pair_null(w, key);
-    else
-        pair_i64(w, key, value);
-}
-
-static void pair_strings(lin_writer *w, const char *key, const char *const *items, uint32_t count)
-{
-    lin_write_key(w, key);
-    lin_write_array(w);
-    for (uint32_t i = 0; i < count; i++)
-        lin_write_string(w, items[i]);
-    lin_write_array_end(w);
-}
-
 /* The setting whose name comes next after `last` (NULL: the first). A root has a few generics. */
 static const lin_setting *next_setting(const lin_answer *answer, const char *last)
 {
@@ -66,9 +31,9 @@ static void write_bindings(lin_writer *w, const lin_answer *answer)
     const lin_setting *s = next_setting(answer, NULL);
     for (; s != NULL; s = next_setting(answer, s->name)) {
         if (s->is_dtype)
-            pair_string(w, s->name, lin_dtype_name(s->dtype));
+            lin_pair_string(w, s->name, lin_dtype_name(s->dtype));
         else
-            pair_i64(w, s->name, s->integer);
+            lin_pair_i64(w, s->name, s->integer);
     }
     lin_write_object_end(w);
 }
@@ -77,10 +42,10 @@ static void write_bindings(lin_writer *w, const lin_answer *answer)
 static void write_checkpoint(lin_writer *w, const lin_training_answer *training)
 {
     if (training->checkpoint_pattern_count == 0)
-        pair_string(w, "checkpoint", training->checkpoint);
+        lin_pair_string(w, "checkpoint", training->checkpoint);
     else
-        pair_strings(w, "checkpoint", training->checkpoint_patterns,
-                     training->checkpoint_pattern_count);
+        lin_pair_strings(w, "checkpoint", training->checkpoint_patterns,
+                         training->checkpoint_pattern_count);
 }
 
 static void write_training(lin_writer *w, const lin_training_answer *training, int64_t shards)
@@ -89,27 +54,26 @@ static void write_training(lin_writer *w, const lin_training_answer *training, i
     const bool trains_all = training->trainable_count == 0 && training->lora_rank == 0;
     lin_write_key(w, "training");
     lin_write_object(w);
-    pair_string(w, "optimizer", training->optimizer);
-    pair_string(w, "gradient_dtype", training->gradient_dtype);
-    pair_string(w, "master_dtype", training->master_dtype);
-    pair_strings(w, "trainable", trains_all ? all : training->trainable,
-                 trains_all ? 1 : training->trainable_count);
+    lin_pair_string(w, "optimizer", training->optimizer);
+    lin_pair_string(w, "gradient_dtype", training->gradient_dtype);
+    lin_pair_string(w, "master_dtype", training->master_dtype);
+    lin_pair_strings(w, "trainable", trains_all ? all : training->trainable,
+                     trains_all ? 1 : training->trainable_count);
     write_checkpoint(w, training);
-    pair_i64(w, "shards", shards);
-    pair_string(w, "step", training->is_first_step ? "first" : "steady");
-    pair_i64(w, "grad_accumulation", training->accumulation);
-    lin_write_key(w, "clip_grad_norm");
-    lin_write_bool(w, training->clips_gradients);
+    lin_pair_i64(w, "shards", shards);
+    lin_pair_string(w, "step", training->is_first_step ? "first" : "steady");
+    lin_pair_i64(w, "grad_accumulation", training->accumulation);
+    lin_pair_bool(w, "clip_grad_norm", training->clips_gradients);
     lin_write_key(w, "lora");
     if (training->lora_rank > 0) {
         lin_write_object(w);
-        pair_i64(w, "rank", training->lora_rank);
-        pair_string(w, "patterns", training->lora_patterns);
+        lin_pair_i64(w, "rank", training->lora_rank);
+        lin_pair_string(w, "patterns", training->lora_patterns);
         lin_write_object_end(w);
     } else {
         lin_write_null(w);
     }
-    pair_string(w, "loss", training->loss);
+    lin_pair_string(w, "loss", training->loss);
     lin_write_object_end(w);
 }
 
@@ -117,44 +81,43 @@ static void write_training(lin_writer *w, const lin_training_answer *training, i
 static void write_data_parallel(lin_writer *w, const lin_parallel *parallel)
 {
     static const char *const shardings[] = { "none", "zero-1", "zero-2", "fsdp" };
-    pair_i64(w, "data_parallel", parallel->shards * parallel->replicas);
-    pair_string(w, "sharding", shardings[parallel->shards > 1 ? parallel->zero : 0]);
+    lin_pair_i64(w, "data_parallel", parallel->shards * parallel->replicas);
+    lin_pair_string(w, "sharding", shardings[parallel->shards > 1 ? parallel->zero : 0]);
     if (parallel->sequence) {
-        lin_write_key(w, "sequence_parallel");
-        lin_write_bool(w, true);
+        lin_pair_bool(w, "sequence_parallel", true);
     }
     if (parallel->context > 1) {
-        pair_i64(w, "context_parallel", parallel->context);
-        pair_string(w, "context_exchange",
-                    parallel->exchange == LIN_CONTEXT_RING ? "ring" : "all-gather");
+        lin_pair_i64(w, "context_parallel", parallel->context);
+        lin_pair_string(w, "context_exchange",
+                        parallel->exchange == LIN_CONTEXT_RING ? "ring" : "all-gather");
     }
     if (parallel->expert > 1)
-        pair_i64(w, "expert_parallel", parallel->expert);
+        lin_pair_i64(w, "expert_parallel", parallel->expert);
     if (parallel->shards > 1 && parallel->zero >= 3) {
         lin_write_key(w, "reshard");
         if (parallel->reshard > 0)
             lin_write_i64(w, parallel->reshard);
         else
             lin_write_string(w, parallel->reshard == LIN_RESHARD_NEVER ? "never" : "always");
-        pair_i64(w, "prefetch", parallel->prefetch);
+        lin_pair_i64(w, "prefetch", parallel->prefetch);
     }
 }
 
 /* Those that only a replay has follow the keys that are always there. */
 static void write_pipeline(lin_writer *w, const lin_pipeline_answer *pipeline)
 {
-    pair_i64(w, "microbatches", pipeline != NULL ? pipeline->microbatches : 1);
-    pair_string(w, "schedule", pipeline != NULL ? pipeline->schedule : NULL);
+    lin_pair_i64(w, "microbatches", pipeline != NULL ? pipeline->microbatches : 1);
+    lin_pair_string(w, "schedule", pipeline != NULL ? pipeline->schedule : NULL);
     if (pipeline == NULL) {
-        pair_null(w, "stages");
+        lin_pair_null(w, "stages");
         return;
     }
-    pair_strings(w, "stages", pipeline->starts, pipeline->start_count);
+    lin_pair_strings(w, "stages", pipeline->starts, pipeline->start_count);
     if (pipeline->balanced_on != NULL)
-        pair_string(w, "stages_by", "time");
+        lin_pair_string(w, "stages_by", "time");
     if (pipeline->virtual_stages > 1)
-        pair_i64(w, "virtual_stages", pipeline->virtual_stages);
-    pair_string(w, "pipeline_model", pipeline->model);
+        lin_pair_i64(w, "virtual_stages", pipeline->virtual_stages);
+    lin_pair_string(w, "pipeline_model", pipeline->model);
 }
 
 static void write_configuration(lin_writer *w, const lin_answer *answer)
@@ -162,19 +125,19 @@ static void write_configuration(lin_writer *w, const lin_answer *answer)
     const lin_parallel parallel = lin_parallel_normal(&answer->parallel);
     lin_write_key(w, "configuration");
     lin_write_object(w);
-    pair_string(w, "backend", answer->backend);
-    pair_string(w, "model", answer->model);
-    pair_string(w, "entry", answer->entry);
-    pair_string(w, "numerics", answer->numerics);
-    pair_string(w, "dtype", answer->dtype[0] != '\0' ? answer->dtype : NULL);
-    pair_size(w, "batch", answer->role_value[LIN_ROLE_BATCH]);
-    pair_size(w, "context", answer->role_value[LIN_ROLE_CONTEXT]);
-    pair_size(w, "cache", answer->role_value[LIN_ROLE_CACHE]);
-    pair_string(w, "kv_dtype", answer->kv_dtype);
-    pair_string(w, "kv_layout", answer->kv_paged ? "paged" : "contiguous");
+    lin_pair_string(w, "backend", answer->backend);
+    lin_pair_string(w, "model", answer->model);
+    lin_pair_string(w, "entry", answer->entry);
+    lin_pair_string(w, "numerics", answer->numerics);
+    lin_pair_string(w, "dtype", answer->dtype[0] != '\0' ? answer->dtype : NULL);
+    lin_pair_size(w, "batch", answer->role_value[LIN_ROLE_BATCH]);
+    lin_pair_size(w, "context", answer->role_value[LIN_ROLE_CONTEXT]);
+    lin_pair_size(w, "cache", answer->role_value[LIN_ROLE_CACHE]);
+    lin_pair_string(w, "kv_dtype", answer->kv_dtype);
+    lin_pair_string(w, "kv_layout", answer->kv_paged ? "paged" : "contiguous");
     write_bindings(w, answer);
-    pair_i64(w, "tensor_parallel", parallel.tensor);
-    pair_i64(w, "pipeline_parallel", parallel.pipeline);
+    lin_pair_i64(w, "tensor_parallel", parallel.tensor);
+    lin_pair_i64(w, "pipeline_parallel", parallel.pipeline);
     write_pipeline(w, answer->pipeline);
     write_data_parallel(w, &parallel);
     if (answer->training != NULL)
@@ -189,7 +152,7 @@ static void write_symbols(lin_writer *w, const lin_answer *answer)
     lin_write_object(w);
     for (uint32_t i = 0; i < ARRAY_LEN(sorted); i++)
         if (answer->role_free[sorted[i]])
-            pair_i64(w, lin_role_names[sorted[i]], answer->role_value[sorted[i]]);
+            lin_pair_i64(w, lin_role_names[sorted[i]], answer->role_value[sorted[i]]);
     lin_write_object_end(w);
 }
 
@@ -200,16 +163,16 @@ static void write_components(lin_writer *w, const lin_answer *answer)
     for (uint32_t i = 0; i < answer->component_count; i++) {
         const lin_component *component = &answer->components[i];
         lin_write_object(w);
-        pair_string(w, "name", component->name);
-        pair_string(w, "category", lin_category_name(component->category));
+        lin_pair_string(w, "name", component->name);
+        lin_pair_string(w, "category", lin_category_name(component->category));
         if (component->known)
-            pair_i64(w, "bytes", component->bytes);
+            lin_pair_i64(w, "bytes", component->bytes);
         else
-            pair_null(w, "bytes");
-        pair_string(w, "confidence", lin_confidence_name(component->confidence));
-        pair_string(w, "formula", component->formula);
-        pair_string(w, "note", component->note);
-        pair_string(w, "device", component->device);
+            lin_pair_null(w, "bytes");
+        lin_pair_string(w, "confidence", lin_confidence_name(component->confidence));
+        lin_pair_string(w, "formula", component->formula);
+        lin_pair_string(w, "note", component->note);
+        lin_pair_string(w, "device", component->device);
         lin_write_object_end(w);
     }
     lin_write_array_end(w);
@@ -219,26 +182,26 @@ static void write_peak(lin_writer *w, const lin_answer *answer)
 {
     lin_write_key(w, "peak");
     lin_write_object(w);
-    pair_i64(w, "graph", answer->peaks.graph);
-    pair_i64(w, "expected", answer->peaks.expected);
-    pair_i64(w, "allocator", answer->peaks.allocator);
-    pair_string(w, "at", answer->peak_at);
-    pair_string(w, "confidence", lin_confidence_name(answer->confidence));
+    lin_pair_i64(w, "graph", answer->peaks.graph);
+    lin_pair_i64(w, "expected", answer->peaks.expected);
+    lin_pair_i64(w, "allocator", answer->peaks.allocator);
+    lin_pair_string(w, "at", answer->peak_at);
+    lin_pair_string(w, "confidence", lin_confidence_name(answer->confidence));
     lin_write_object_end(w);
 }
 
 static void write_allocation(lin_writer *w, const lin_answer *answer)
 {
     if (!answer->has_plan) {
-        pair_null(w, "allocation");
+        lin_pair_null(w, "allocation");
         return;
     }
     lin_write_key(w, "allocation");
     lin_write_object(w);
-    pair_i64(w, "naive", answer->plan.naive_bytes);
-    pair_i64(w, "planned", answer->plan.planned_bytes);
-    pair_i64(w, "greedy", answer->plan.greedy_bytes);
-    pair_i64(w, "lower_bound", answer->plan.live_bytes);
+    lin_pair_i64(w, "naive", answer->plan.naive_bytes);
+    lin_pair_i64(w, "planned", answer->plan.planned_bytes);
+    lin_pair_i64(w, "greedy", answer->plan.greedy_bytes);
+    lin_pair_i64(w, "lower_bound", answer->plan.live_bytes);
     lin_write_object_end(w);
 }
 
@@ -249,10 +212,10 @@ static void write_largest(lin_writer *w, const lin_answer *answer, uint32_t top)
     for (uint32_t i = 0; i < answer->largest_count && i < top; i++) {
         const lin_largest *tensor = &answer->largest[i];
         lin_write_object(w);
-        pair_string(w, "name", tensor->name);
-        pair_string(w, "path", tensor->path);
-        pair_i64(w, "bytes", tensor->bytes);
-        pair_string(w, "formula", tensor->formula);
+        lin_pair_string(w, "name", tensor->name);
+        lin_pair_string(w, "path", tensor->path);
+        lin_pair_i64(w, "bytes", tensor->bytes);
+        lin_pair_string(w, "formula", tensor->formula);
         lin_write_object_end(w);
     }
     lin_write_array_end(w);
@@ -265,11 +228,11 @@ static void write_devices(lin_writer *w, const lin_answer *answer)
     for (uint32_t i = 0; i < answer->device_count; i++) {
         const lin_device_summary *device = &answer->devices[i];
         lin_write_object(w);
-        pair_string(w, "name", device->name);
-        pair_string(w, "holds", device->holds);
-        pair_i64(w, "graph_peak", device->graph_peak);
-        pair_i64(w, "expected_peak", device->expected_peak);
-        pair_i64(w, "runtime", device->runtime);
+        lin_pair_string(w, "name", device->name);
+        lin_pair_string(w, "holds", device->holds);
+        lin_pair_i64(w, "graph_peak", device->graph_peak);
+        lin_pair_i64(w, "expected_peak", device->expected_peak);
+        lin_pair_i64(w, "runtime", device->runtime);
         lin_write_object_end(w);
     }
     lin_write_array_end(w);
@@ -289,15 +252,15 @@ static void write_timeline(lin_writer *w, const lin_answer_timeline *timeline)
 {
     lin_write_key(w, "timeline");
     lin_write_object(w);
-    pair_i64(w, "length", timeline->length);
-    pair_i64(w, "peak", timeline->peak);
+    lin_pair_i64(w, "length", timeline->length);
+    lin_pair_i64(w, "peak", timeline->peak);
     lin_write_key(w, "phases");
     lin_write_array(w);
     for (uint32_t i = 0; i < timeline->phase_count; i++) {
         lin_write_object(w);
-        pair_string(w, "name", timeline->phases[i].name);
-        pair_i64(w, "first", timeline->phases[i].first);
-        pair_i64(w, "end", timeline->phases[i].end);
+        lin_pair_string(w, "name", timeline->phases[i].name);
+        lin_pair_i64(w, "first", timeline->phases[i].first);
+        lin_pair_i64(w, "end", timeline->phases[i].end);
         lin_write_object_end(w);
     }
     lin_write_array_end(w);
@@ -322,33 +285,33 @@ static void write_verdict(lin_writer *w, const lin_answer *answer)
         return;
     lin_write_key(w, "verdict");
     lin_write_object(w);
-    pair_i64(w, "device_memory", answer->device_memory);
-    pair_i64(w, "free", answer->device_memory - answer->peaks.expected);
-    pair_string(w, "verdict", lin_fit_verdict(answer->peaks.expected, answer->device_memory));
+    lin_pair_i64(w, "device_memory", answer->device_memory);
+    lin_pair_i64(w, "free", answer->device_memory - answer->peaks.expected);
+    lin_pair_string(w, "verdict", lin_fit_verdict(answer->peaks.expected, answer->device_memory));
     lin_write_object_end(w);
 }
 
 void lin_report_json_into(lin_writer *w, const lin_answer *answer, uint32_t top)
 {
     lin_write_object(w);
-    pair_i64(w, "version", REPORT_VERSION);
+    lin_pair_i64(w, "version", REPORT_VERSION);
     write_configuration(w, answer);
     write_symbols(w, answer);
     write_components(w, answer);
     write_peak(w, answer);
     write_allocation(w, answer);
-    pair_i64(w, "steps", answer->steps);
+    lin_pair_i64(w, "steps", answer->steps);
     if (top > 0)
         write_largest(w, answer, top);
     write_recompute(w, answer);
     write_devices(w, answer);
     lin_write_key(w, "formulas");
     lin_write_object(w);
-    pair_string(w, "activations", answer->activations_formula);
+    lin_pair_string(w, "activations", answer->activations_formula);
     lin_write_object_end(w);
-    pair_strings(w, "unknown", answer->unknown, answer->unknown_count);
-    pair_strings(w, "warnings", answer->warnings, answer->warning_count);
-    pair_strings(w, "assumptions", answer->assumptions, answer->assumption_count);
+    lin_pair_strings(w, "unknown", answer->unknown, answer->unknown_count);
+    lin_pair_strings(w, "warnings", answer->warnings, answer->warning_count);
+    lin_pair_strings(w, "assumptions", answer->assumptions, answer->assumption_count);
     write_verdict(w, answer);
     if (answer->timeline != NULL)
         write_timeline(w, answer->timeline);

@@ -196,7 +196,7 @@ void lin_report_layouts_table(lin_text *out, const lin_layouts *layouts, bool ex
         add_dropped(out, layouts, running, explain);
 }
 
-static void add_assumptions(lin_text *out, const lin_layouts *layouts)
+void lin_report_layouts_assumptions(lin_text *out, const lin_layouts *layouts)
 {
     if (layouts->assumption_count > 0)
         lin_text_add(out, "\nAssumed:\n");
@@ -213,5 +213,5 @@ void lin_report_layouts_text(lin_text *out, const lin_layouts *layouts, bool exp
     if (!explain)
         add_more(out, layouts, shows_dropped(layouts, explain) ? layouts->count : running);
     if (running > 0)
-        add_assumptions(out, layouts);
+        lin_report_layouts_assumptions(out, layouts);
 }

@@ -24,5 +24,6 @@ void lin_dropped_group(const lin_layouts *layouts, lin_dropped_list *out);
 
 uint32_t lin_layouts_running(const lin_layouts *layouts);
 void lin_report_layouts_table(lin_text *out, const lin_layouts *layouts, bool explain);
+void lin_report_layouts_assumptions(lin_text *out, const lin_layouts *layouts);
 
 #endif

@@ -7,20 +7,6 @@
 
 #include <string.h>
 
-static const char *const rate_words[LIN_RATE_COUNT] = { "bf16", "f16", "f32" };
-static const char *const attention_words[LIN_ATTENTION_COUNT] = { "causal", "causal_backward",
-                                                                  "masked", "masked_backward" };
-static const char *const collective_words[LIN_COLLECTIVE_COUNT] = {
-#define X(id, spelling) spelling,
-    LIN_COLLECTIVES(X)
-#undef X
-};
-
-static const char *const product_axes[] = { "rows", "out", "in" };
-static const char *const attention_axes[] = { "length", "heads" };
-static const char *const decode_axes[] = { "bytes" };
-static const char *const collective_axes[] = { "processes", "bytes" };
-
 /* ---- text ---- */
 
 static void add_name(lin_text *out, const char *name, const char *of)
@@ -45,7 +31,7 @@ static void add_flops(lin_text *out, const lin_measured *measured, uint32_t dtyp
 {
     if (measured->flops[dtype] <= 0)
         return;
-    add_name(out, "products of runs, ", rate_words[dtype]);
+    add_name(out, "products of runs, ", lin_rate_dtype_names[dtype]);
     lin_text_fixed(out, measured->flops[dtype] / 1e12, 2);
     lin_text_addf(out, " TFLOP/s: %s\n", measured->flops_source);
 }
@@ -58,13 +44,13 @@ void lin_report_measured_text(lin_text *out, const lin_measured *measured)
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++)
         add_flops(out, measured, i);
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++)
-        add_grid(out, "products, ", rate_words[i], &measured->products[i]);
+        add_grid(out, "products, ", lin_rate_dtype_names[i], &measured->products[i]);
     for (uint32_t i = 0; i < measured->attention_count; i++)
-        add_grid(out, "attention, ", attention_words[measured->attention[i].kind],
+        add_grid(out, "attention, ", lin_attention_kind_names[measured->attention[i].kind],
                  &measured->attention[i].grid);
     add_grid(out, "caches, one query", "", &measured->decode);
     for (uint32_t i = 0; i < LIN_COLLECTIVE_COUNT; i++)
-        add_grid(out, collective_words[i], "", &measured->collectives[i]);
+        add_grid(out, lin_collective_names[i], "", &measured->collectives[i]);
 }
 
 /* ---- JSON ---- */
@@ -78,26 +64,20 @@ static void write_numbers(lin_writer *w, const char *key, const double *numbers,
     lin_write_array_end(w);
 }
 
-static void write_source(lin_writer *w, const char *source)
-{
-    lin_write_key(w, "source");
-    lin_write_string(w, source);
-}
-
 static void write_grid(lin_writer *w, const char *key, const lin_grid *grid,
-                       const char *const *axes, const char *values)
+                       const lin_grid_form *form)
 {
     uint32_t corners = 1;
     if (grid->axes == 0)
         return;
     lin_write_key(w, key);
     lin_write_object(w);
-    write_source(w, grid->source);
+    lin_pair_string(w, "source", grid->source);
     for (uint32_t a = 0; a < grid->axes; a++) {
-        write_numbers(w, axes[a], grid->points[a], grid->counts[a]);
+        write_numbers(w, form->axis[a], grid->points[a], grid->counts[a]);
         corners *= grid->counts[a];
     }
-    write_numbers(w, values, grid->values, corners);
+    write_numbers(w, form->values, grid->values, corners);
     lin_write_object_end(w);
 }
 
@@ -107,19 +87,17 @@ static void write_flops(lin_writer *w, const lin_measured *measured)
         return;
     lin_write_key(w, "flops");
     lin_write_object(w);
-    write_source(w, measured->flops_source);
+    lin_pair_string(w, "source", measured->flops_source);
     for (uint32_t i = 0; i < LIN_RATE_COUNT; i++) {
         if (measured->flops[i] <= 0)
             continue;
-        lin_write_key(w, rate_words[i]);
-        lin_write_double(w, measured->flops[i]);
+        lin_pair_double(w, lin_rate_dtype_names[i], measured->flops[i]);
     }
     lin_write_object_end(w);
 }
 
 static void write_grids(lin_writer *w, const char *key, const lin_grid *grids,
-                        const char *const *words, uint32_t count, const char *const *axes,
-                        const char *values)
+                        const char *const *words, uint32_t count, const lin_grid_form *form)
 {
     uint32_t measured = 0;
     for (uint32_t i = 0; i < count; i++)
@@ -129,7 +107,7 @@ static void write_grids(lin_writer *w, const char *key, const lin_grid *grids,
     lin_write_key(w, key);
     lin_write_object(w);
     for (uint32_t i = 0; i < count; i++)
-        write_grid(w, words[i], &grids[i], axes, values);
+        write_grid(w, words[i], &grids[i], form);
     lin_write_object_end(w);
 }
 
@@ -144,9 +122,9 @@ static void write_attention(lin_writer *w, const lin_measured *measured)
     for (uint32_t i = 0; i < measured->attention_count; i++) {
         const lin_attention_grid *grid = &measured->attention[i];
         lin_text_clear(&key);
-        lin_text_addf(&key, "%s/%lld%s", attention_words[grid->kind], (long long)grid->width,
-                      grid->is_f32 ? "/f32" : "");
-        write_grid(w, lin_text_data(&key), &grid->grid, attention_axes, "rates");
+        lin_text_addf(&key, "%s/%lld%s", lin_attention_kind_names[grid->kind],
+                      (long long)grid->width, grid->is_f32 ? "/f32" : "");
+        write_grid(w, lin_text_data(&key), &grid->grid, &lin_grid_forms[LIN_GRID_ATTENTION]);
     }
     lin_write_object_end(w);
     w->out->failed |= key.failed;
@@ -160,11 +138,11 @@ void lin_report_measured_json(lin_writer *w, const lin_measured *measured)
     lin_write_key(w, "measured");
     lin_write_object(w);
     write_flops(w, measured);
-    write_grids(w, "products", measured->products, rate_words, LIN_RATE_COUNT, product_axes,
-                "rates");
+    write_grids(w, "products", measured->products, lin_rate_dtype_names, LIN_RATE_COUNT,
+                &lin_grid_forms[LIN_GRID_PRODUCT]);
     write_attention(w, measured);
-    write_grid(w, "decode", &measured->decode, decode_axes, "rates");
-    write_grids(w, "collectives", measured->collectives, collective_words, LIN_COLLECTIVE_COUNT,
-                collective_axes, "seconds");
+    write_grid(w, "decode", &measured->decode, &lin_grid_forms[LIN_GRID_DECODE]);
+    write_grids(w, "collectives", measured->collectives, lin_collective_names, LIN_COLLECTIVE_COUNT,
+                &lin_grid_forms[LIN_GRID_COLLECTIVE]);
     lin_write_object_end(w);
 }

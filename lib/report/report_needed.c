@@ -4,10 +4,10 @@
 
 #include "report/report_layouts.h"
 
+#include <math.h>
+
 #include "report/report_columns.h"
 #include "json/json.h"
-
-#include <math.h>
 
 enum { NEEDED_REPORT_VERSION = 1 };
 static const double thousandths = 1e3;
@@ -60,6 +60,7 @@ void lin_report_needed_text(lin_text *out, const lin_devices_needed *needed, con
         return;
     lin_text_add(out, "\n");
     lin_report_layouts_table(out, shown, false);
+    lin_report_layouts_assumptions(out, shown);
 }
 
 static void write_rounded(lin_writer *w, const char *key, double value)
@@ -67,15 +68,6 @@ static void write_rounded(lin_writer *w, const char *key, double value)
     lin_write_key(w, key);
     if (value > 0)
         lin_write_double(w, round(value * thousandths) / thousandths);
-    else
-        lin_write_null(w);
-}
-
-static void write_count(lin_writer *w, const char *key, int64_t count)
-{
-    lin_write_key(w, key);
-    if (count > 0)
-        lin_write_i64(w, count);
     else
         lin_write_null(w);
 }
@@ -94,20 +86,17 @@ void lin_report_needed_json(lin_text *out, const lin_devices_needed *needed, con
     lin_writer w;
     lin_writer_init(&w, out);
     lin_write_object(&w);
-    lin_write_key(&w, "version");
-    lin_write_i64(&w, NEEDED_REPORT_VERSION);
-    lin_write_key(&w, "target");
-    lin_write_string(&w, "devices");
-    lin_write_key(&w, "device");
-    lin_write_string(&w, device);
-    write_count(&w, "most", needed->most);
+    lin_pair_i64(&w, "version", NEEDED_REPORT_VERSION);
+    lin_pair_string(&w, "target", "devices");
+    lin_pair_string(&w, "device", device);
+    lin_pair_i64(&w, "most", needed->most);
     write_rounded(&w, "tokens_per_second", needed->tokens_per_second);
-    write_count(&w, "fits", needed->fits);
-    write_count(&w, "reaches", needed->fast);
+    lin_pair_known(&w, "fits", needed->fits > 0, needed->fits);
+    lin_pair_known(&w, "reaches", needed->fast > 0, needed->fast);
     lin_write_key(&w, "fastest");
     if (needed->best_devices > 0) {
         lin_write_object(&w);
-        write_count(&w, "devices", needed->best_devices);
+        lin_pair_i64(&w, "devices", needed->best_devices);
         write_rounded(&w, "tokens_per_second", needed->best);
         lin_write_object_end(&w);
     } else {

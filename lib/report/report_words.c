@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 
-/* Times, shares and verdicts as the reports word them. */
+/* Bytes, times, shares and verdicts as the reports word them. */
 
 #include "report/report_words.h"
 
 #include <math.h>
 
 #include "plan/plan.h"
+
+void lin_words_bytes(lin_text *out, int64_t bytes)
+{
+    char text[LIN_BYTES_TEXT];
+    lin_format_bytes(text, bytes);
+    lin_text_add(out, text);
+}
 
 void lin_words_milliseconds(lin_text *out, double seconds)
 {

@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 
+void lin_words_bytes(lin_text *out, int64_t bytes);         /* "77.68 GiB", "-1.34 GiB" */
 void lin_words_milliseconds(lin_text *out, double seconds); /* "2.232 ms", "12.30 ms" */
 void lin_words_percent(lin_text *out, double share);        /* "47.0 %" */
 /* "OK: 2.32 GiB of the device's 80.00 GiB are free." */

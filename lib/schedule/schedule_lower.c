@@ -293,7 +293,7 @@ static lin_schedule *copy_frame(const lin_schedule *from, lin_arena *arena)
     memcpy(rank_of, from->rank_of, (size_t)places * sizeof *rank_of);
     memcpy(slot_of, from->slot_of, (size_t)places * sizeof *slot_of);
     *schedule = *from;
-    schedule->name = lin_arena_text(arena, from->name, strlen(from->name));
+    schedule->name = lin_arena_copy(arena, from->name);
     schedule->has_transfers = true;
     schedule->rank_of = rank_of;
     schedule->slot_of = slot_of;

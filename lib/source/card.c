@@ -98,7 +98,7 @@ static bool read_generic(reading *r, const lin_toml_value *value, linnet_error *
         return false;
     }
     setting.integer = setting.is_dtype ? 0 : value->integer;
-    setting.name = lin_arena_text(r->arena, value->key, strlen(value->key));
+    setting.name = lin_arena_copy(r->arena, value->key);
     if (setting.name == NULL || !LIN_PUSH(r->arena, &r->settings, setting))
         return no_memory(r, err);
     return true;
@@ -118,7 +118,7 @@ static bool read_value(void *user, const lin_toml_value *value, linnet_error *er
             continue;
         if (value->kind != LIN_TOML_STRING)
             return refuse(r, value, row->meant, err);
-        const char *text = lin_arena_text(r->arena, value->text, strlen(value->text));
+        const char *text = lin_arena_copy(r->arena, value->text);
         if (text == NULL)
             return no_memory(r, err);
         memcpy((char *)r->card + row->offset, &text, sizeof(text));

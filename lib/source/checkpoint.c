@@ -58,7 +58,7 @@ static linnet_status merge_shard(lin_arena *arena, lin_checkpoint *out, uint32_t
         const lin_tensor *known = lin_tensor_find(list, tensor->name);
         if (known == NULL) {
             if (out->unlisted++ == 0)
-                out->unlisted_name = lin_arena_text(arena, tensor->name, strlen(tensor->name));
+                out->unlisted_name = lin_arena_copy(arena, tensor->name);
             continue;
         }
         if (known->shard != shard)
@@ -194,7 +194,7 @@ static linnet_status append(collection *c, uint32_t shard, lin_tensor_list *into
     for (uint32_t i = 0; i < from->count; i++) {
         lin_tensor tensor = from->items[i];
         tensor.shard = shard;
-        tensor.name = lin_arena_text(c->arena, tensor.name, strlen(tensor.name));
+        tensor.name = lin_arena_copy(c->arena, tensor.name);
         if (tensor.name == NULL)
             return lin_fail_memory(c->err);
         linnet_status status = copy_sizes(c->arena, into, &tensor, from, &from->items[i], c->err);

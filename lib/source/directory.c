@@ -70,7 +70,7 @@ static linnet_status list_open(lin_arena *arena, DIR *stream, const char *direct
             continue;
         if (out->names.count == limit)
             return fail_directory(directory, "holds more files of a checkpoint than are read", err);
-        const char *name = lin_arena_text(arena, entry->d_name, strlen(entry->d_name));
+        const char *name = lin_arena_copy(arena, entry->d_name);
         if (name == NULL || !LIN_PUSH(arena, &out->names, name))
             return lin_fail_memory(err);
     }

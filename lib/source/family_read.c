@@ -209,8 +209,8 @@ void lin_family_set_dtype(family_reader *r, const char *generic, lin_dtype dtype
 
 void lin_family_bind(family_reader *r, const char *path, const char *tensor)
 {
-    const lin_weight_binding binding = { lin_arena_text(r->arena, path, strlen(path)),
-                                         lin_arena_text(r->arena, tensor, strlen(tensor)) };
+    const lin_weight_binding binding = { lin_arena_copy(r->arena, path),
+                                         lin_arena_copy(r->arena, tensor) };
     LIN_PUSH(r->arena, &r->bindings, binding);
 }
 
@@ -232,7 +232,7 @@ void lin_family_assume(family_reader *r, const char *format, ...)
     for (uint32_t i = 0; i < r->assumptions.count; i++)
         if (strcmp(r->assumptions.items[i], text) == 0)
             return;
-    const char *kept = lin_arena_text(r->arena, text, strlen(text));
+    const char *kept = lin_arena_copy(r->arena, text);
     LIN_PUSH(r->arena, &r->assumptions, kept);
 }
 

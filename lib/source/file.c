@@ -244,7 +244,7 @@ const char *lin_path_real(lin_arena *arena, const char *path)
     char resolved[PATH_MAX];
     if (realpath(path[0] == '\0' ? "." : path, resolved) == NULL)
         return "";
-    return lin_arena_text(arena, resolved, strlen(resolved));
+    return lin_arena_copy(arena, resolved);
 }
 
 const char *lin_path_join(lin_arena *arena, const char *directory, const char *name)

@@ -184,54 +184,35 @@ static void take_value(gguf_reader *r, lin_gguf_value *value)
     }
 }
 
-/* ---- order: a merge sort of indices, whose time no input can spoil ---- */
+/* ---- order ---- */
 
-typedef int (*compare_fn)(const gguf_reader *r, uint32_t a, uint32_t b);
-
-static void merge(const gguf_reader *r, compare_fn compare, const uint32_t *from, uint32_t *to,
-                  uint32_t first, uint32_t middle, uint32_t end)
+static const uint32_t *sorted(gguf_reader *r, uint32_t count, lin_sort_before before)
 {
-    uint32_t a = first, b = middle;
-    for (uint32_t i = first; i < end; i++) {
-        const bool from_a = a < middle && (b >= end || compare(r, from[a], from[b]) <= 0);
-        to[i] = from_a ? from[a++] : from[b++];
-    }
-}
-
-static uint32_t smaller(uint64_t a, uint32_t b)
-{
-    return a < b ? (uint32_t)a : b;
-}
-
-static const uint32_t *sorted(gguf_reader *r, uint32_t count, compare_fn compare)
-{
-    uint32_t *from = LIN_NEW_ARRAY(r->arena, uint32_t, count);
-    uint32_t *to = LIN_NEW_ARRAY(r->arena, uint32_t, count);
+    uint32_t *order = LIN_NEW_ARRAY(r->arena, uint32_t, count);
+    uint32_t *scratch = LIN_NEW_ARRAY(r->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++)
-        from[i] = i;
-    for (uint64_t run = 1; run < count; run *= 2) {
-        for (uint64_t first = 0; first < count; first += 2 * run)
-            merge(r, compare, from, to, (uint32_t)first, smaller(first + run, count),
-                  smaller(first + 2 * run, count));
-        uint32_t *swapped = from;
-        from = to;
-        to = swapped;
-    }
-    return from;
+        order[i] = i;
+    lin_sort(order, count, scratch, before, r);
+    return order;
 }
 
 /* ---- metadata ---- */
 
-static int by_key(const gguf_reader *r, uint32_t a, uint32_t b)
+static int compare_keys(const gguf_reader *r, uint32_t a, uint32_t b)
 {
     return strcmp(r->values.items[a].key, r->values.items[b].key);
 }
 
+static bool key_before(const void *reader, uint32_t a, uint32_t b)
+{
+    return compare_keys(reader, a, b) < 0;
+}
+
 static void check_keys(gguf_reader *r)
 {
-    const uint32_t *order = sorted(r, r->values.count, by_key);
+    const uint32_t *order = sorted(r, r->values.count, key_before);
     for (uint32_t i = 1; i < r->values.count; i++)
-        if (by_key(r, order[i - 1], order[i]) == 0)
+        if (compare_keys(r, order[i - 1], order[i]) == 0)
             lin_gguf_fail(r, LINNET_ERROR_FORMAT, "the key `%.200s` is there twice",
                           r->values.items[order[i]].key);
 }
@@ -329,12 +310,12 @@ static void take_tensor(gguf_reader *r)
 }
 
 /* Empty tensors first, so that each begins where the former ends. */
-static int by_offset(const gguf_reader *r, uint32_t a, uint32_t b)
+static bool offset_before(const void *reader, uint32_t a, uint32_t b)
 {
-    const lin_tensor *x = &r->out->tensors.items[a], *y = &r->out->tensors.items[b];
-    if (x->offset != y->offset)
-        return x->offset < y->offset ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes);
+    const lin_tensor *items = ((const gguf_reader *)reader)->out->tensors.items;
+    if (items[a].offset != items[b].offset)
+        return items[a].offset < items[b].offset;
+    return items[a].bytes < items[b].bytes;
 }
 
 static bool padded(int64_t bytes, uint64_t alignment, int64_t *out)
@@ -359,7 +340,7 @@ static void find_data(gguf_reader *r)
 static void check_tiles(gguf_reader *r)
 {
     const lin_tensor_list *list = &r->out->tensors;
-    const uint32_t *order = sorted(r, list->count, by_offset);
+    const uint32_t *order = sorted(r, list->count, offset_before);
     const uint64_t room = r->bytes - r->out->data_offset;
     int64_t expected = 0;
     for (uint32_t i = 0; i < list->count; i++) {

@@ -63,7 +63,7 @@ static lin_dependency *find_dependency(reading *r, const char *key)
     for (uint32_t i = 0; i < r->package->dependencies.count; i++)
         if (strcmp(r->package->dependencies.items[i].key, key) == 0)
             return &r->package->dependencies.items[i];
-    const lin_dependency fresh = { lin_arena_text(&r->loader->arena, key, strlen(key)), NULL };
+    const lin_dependency fresh = { lin_arena_copy(&r->loader->arena, key), NULL };
     if (fresh.key == NULL || !LIN_PUSH(&r->loader->arena, &r->package->dependencies, fresh))
         return NULL;
     return &r->package->dependencies.items[r->package->dependencies.count - 1];
@@ -95,7 +95,7 @@ static bool read_dependency(reading *r, const char *name, const lin_toml_value *
     lin_dependency *dependency = find_dependency(r, name);
     if (dependency == NULL)
         return no_memory(r, err);
-    dependency->path = lin_arena_text(arena, value->text, strlen(value->text));
+    dependency->path = lin_arena_copy(arena, value->text);
     return dependency->path != NULL || no_memory(r, err);
 }
 

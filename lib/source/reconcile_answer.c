@@ -16,8 +16,8 @@ typedef struct answer {
 
 static void push_binding(reconciler *r, answer *out, const char *path, const char *tensor)
 {
-    const lin_weight_binding binding = { lin_arena_text(r->arena, path, strlen(path)),
-                                         lin_arena_text(r->arena, tensor, strlen(tensor)) };
+    const lin_weight_binding binding = { lin_arena_copy(r->arena, path),
+                                         lin_arena_copy(r->arena, tensor) };
     LIN_PUSH(r->arena, &out->bindings, binding);
 }
 
@@ -136,7 +136,7 @@ static void store_element(reconciler *r, storage_list *list, const reconcile_row
 {
     if (e->parts < row->parts || e->is_unknown || (!has_prior && is_declared(r, row, e)))
         return;
-    const lin_weight_storage storage = { .path = lin_arena_text(r->arena, path, strlen(path)),
+    const lin_weight_storage storage = { .path = lin_arena_copy(r->arena, path),
                                          .format = r->tensors->formats[e->format].name,
                                          .bytes = e->bytes,
                                          .elements = row->parameter.elements };

@@ -32,7 +32,7 @@ void lin_reconcile_note(reconciler *r, const char *format, ...)
             return;
         LIN_PUSH(r->arena, &list, source->assumptions[i]);
     }
-    const char *kept = lin_arena_text(r->arena, text, strlen(text));
+    const char *kept = lin_arena_copy(r->arena, text);
     LIN_PUSH(r->arena, &list, kept);
     source->assumptions = list.items;
     source->assumption_count = list.count;

@@ -58,7 +58,7 @@ static linnet_status begin(opening *o, const lin_source_settings *settings,
     lin_arena_init(&o->source->arena, &settings->allocator);
     o->source->title = "";
     o->source->family = "";
-    o->source->name = lin_arena_text(&o->source->arena, name, strlen(name));
+    o->source->name = lin_arena_copy(&o->source->arena, name);
     if (o->source->name == NULL)
         return lin_fail_memory(err);
     if (o->settings.std_directory != NULL) {
@@ -499,6 +499,36 @@ static bool looks_like_path(const char *name)
     return strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+/* What follows the slash of `organisation/name`, as hubs call their models, else NULL. */
+static const char *hub_name(const char *path)
+{
+    const char *slash = strchr(path, '/');
+    return slash != NULL && slash != path && path[0] != '.' && path[0] != '~' && slash[1] != '\0' &&
+                   strchr(slash + 1, '/') == NULL
+               ? slash + 1
+               : NULL;
+}
+
+/* Of a hub's name: that nothing is fetched, and the shipped model that has nearly that name. */
+static linnet_status fail_missing(opening *o, const char *path)
+{
+    const char *names[64];
+    uint32_t count = 0;
+    char shown[LIN_PATH_SHOWN];
+    const char *name = hub_name(path);
+    if (name == NULL)
+        return lin_path_fail(path, o->err);
+    for (uint32_t i = 0; i < lin_zoo_model_count() && count < ARRAY_LEN(names); i++)
+        if (lin_zoo_model_at(i)->card != NULL)
+            names[count++] = lin_zoo_model_at(i)->name;
+    const char *nearest = lin_nearest(name, names, count);
+    lin_path_show(shown, path);
+    return lin_fail_at(o->err, LINNET_ERROR_FILE, (lin_place){ .source = path }, NULL,
+                       "`%s` does not exist, and no hub is asked: give its config.json%s%s%s",
+                       shown, nearest == NULL ? "" : ", or the built-in name `",
+                       nearest == NULL ? "" : nearest, nearest == NULL ? "" : "`");
+}
+
 static linnet_status open_path(opening *o, const char *path)
 {
     switch (lin_path_look(path)) {
@@ -507,7 +537,7 @@ static linnet_status open_path(opening *o, const char *path)
     case LIN_PATH_FILE:
         return open_file(o, path);
     case LIN_PATH_MISSING:
-        return looks_like_path(path) ? lin_path_fail(path, o->err) : fail_unknown(o, path);
+        return looks_like_path(path) ? fail_missing(o, path) : fail_unknown(o, path);
     case LIN_PATH_OTHER:
     case LIN_PATH_UNREACHABLE:
         break;

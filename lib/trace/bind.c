@@ -174,10 +174,11 @@ static bool takes_dtype_flag(const walker *w, const binder *b, const lin_generic
            (generic->bound == LIN_BOUND_FLOAT || generic->bound == LIN_BOUND_DTYPE);
 }
 
+static const char *const role_flags[LIN_ROLE_COUNT] = { "--batch", "--seq-len", "--cache-len" };
+
 /* A role goes before --bind; saying two different things about one generic is a mistake. */
 static void check_role_bind(walker *w, const char *name, lin_role role)
 {
-    static const char *const flags[LIN_ROLE_COUNT] = { "--batch", "--seq-len", "--cache-len" };
     const lin_trace_settings *settings = w->settings;
     const lin_setting *setting = find_setting(settings->binds, settings->bind_count, name);
     const int64_t value = w->traced.role_value[role];
@@ -193,7 +194,7 @@ static void check_role_bind(walker *w, const char *name, lin_role role)
                       lin_role_names[role], (long long)value);
     lin_walk_fail(w, LINNET_ERROR_ARGUMENT,
                   "`%s` is the %s, which follows the context (%lld): give it with %s", name,
-                  lin_role_names[role], (long long)value, flags[role]);
+                  lin_role_names[role], (long long)value, role_flags[role]);
 }
 
 static void check_shards_bind(walker *w, const char *name)
@@ -342,16 +343,18 @@ static void check_missing(walker *w, const word_list *missing)
 {
     if (missing->words.count == 0)
         return;
+    bool binds = false;
     lin_text_clear(&w->text);
     for (uint32_t i = 0; i < missing->words.count; i++) {
         const lin_role role = role_of(missing->words.items[i]);
-        lin_text_addf(&w->text, "%s`%s`%s%s%s", i == 0 ? "" : ", ", missing->words.items[i],
-                      role >= 0 ? " (the " : "", role >= 0 ? lin_role_names[role] : "",
-                      role >= 0 ? ")" : "");
+        binds |= role < 0;
+        lin_text_addf(&w->text, "%s`%s`", i == 0 ? "" : ", ", missing->words.items[i]);
+        if (role >= 0)
+            lin_text_addf(&w->text, " (the %s, %s)", lin_role_names[role], role_flags[role]);
     }
-    lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s without a value: %s",
+    lin_walk_fail(w, LINNET_ERROR_ARGUMENT, "%s without a value: %s%s",
                   missing->words.count == 1 ? "a generic is" : "generics are",
-                  lin_text_data(&w->text));
+                  lin_text_data(&w->text), binds ? "; --bind GENERIC=VALUE gives any" : "");
 }
 
 /* ---- what the report says ---- */

@@ -181,3 +181,32 @@ void lin_walk_check_degree(walker *w)
                       "generic `Shards`");
     check_heads(w);
 }
+
+/* ---- entries of one shard ---- */
+
+static bool is_for_one_shard(walker *w)
+{
+    const lin_expr_table *dims = w->program->dims;
+    for (uint32_t i = 0; i < w->entry->constraints.count; i++) {
+        const lin_constraint *clause = &w->entry->constraints.items[i];
+        if (clause->comparison == LIN_EQ &&
+            strcmp(lin_walk_dim_text(w, dims, clause->left), "Shards") == 0 &&
+            strcmp(lin_walk_dim_text(w, dims, clause->right), "1") == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Such an entry as `loss_packed` may have a `loss_packed_split` beside it. */
+void lin_walk_find_split_entry(walker *w)
+{
+    if (!w->root || !w->entry || !is_for_one_shard(w))
+        return;
+    const char *wanted = lin_arena_format(w->scratch, "%s_split", lin_walk_name(w, w->entry->name));
+    for (uint32_t i = 0; i < w->root->method_count; i++) {
+        const lin_function *method = w->root->methods[i];
+        const char *name = lin_walk_name(w, method->name);
+        if (method->kind == LIN_FUNCTION_ENTRY && strcmp(name, wanted) == 0)
+            w->graph->split_entry = name;
+    }
+}

@@ -162,6 +162,7 @@ static void trace_all(walker *w)
     w->graph->root = w->root ? lin_walk_name(w, w->root->name) : "";
     prepare(w);
     lin_walk_relations(w);
+    lin_walk_find_split_entry(w);
     lin_walk_entry(w);
     lin_walk_split(w);
     lin_walk_split_experts(w);

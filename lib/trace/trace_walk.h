@@ -239,6 +239,8 @@ void lin_walk_persistent(walker *w);
 
 /* Refuses a number of processes that the model cannot be split over. After binding. */
 void lin_walk_check_degree(walker *w);
+/* Fills the graph's split_entry. */
+void lin_walk_find_split_entry(walker *w);
 
 /* ---- split.c ---- */
 

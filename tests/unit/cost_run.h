@@ -50,7 +50,7 @@ static lin_traced trace(const lin_source *source, const cost_run *r)
 }
 
 /* One step under `rules`. */
-static inline void time_run(const cost_run *r, uint32_t rules, lin_part *out_part, lin_step_time *out,
+static inline void time_run(const cost_run *r, uint64_t rules, lin_part *out_part, lin_step_time *out,
                      void (*look)(const lin_cost *cost))
 {
     lin_source *source = open_source(r->model);
@@ -87,7 +87,7 @@ static inline void time_run(const cost_run *r, uint32_t rules, lin_part *out_par
 
 typedef struct pipeline_run {
     const struct pipeline_case *c;
-    uint32_t rules;
+    uint64_t rules;
     lin_part parts[STAGES];
     double received[STAGES];
     double parameter_bytes;
@@ -168,7 +168,7 @@ static void time_stages(pipeline_run *r, lin_graph *whole, int64_t *symbols, dou
     lin_arena_free(&arena);
 }
 
-static inline void time_pipeline(const struct pipeline_case *c, uint32_t rules, pipeline_run *out)
+static inline void time_pipeline(const struct pipeline_case *c, uint64_t rules, pipeline_run *out)
 {
     lin_source *source = open_source(c->run.model);
     lin_profile *profile = open_profile("h100-80gb");

@@ -137,7 +137,7 @@ static inline void assert_near(const char *what, double value, double expected)
         fail_msg("%s: %.12g instead of %.12g", what, value, expected);
 }
 
-static inline void open_training(uint32_t rules, double link, job *out)
+static inline void open_training(uint64_t rules, double link, job *out)
 {
     const lin_cost_settings settings = { .training = true, .processes = 1, .rules = rules };
     open_job(&settings, link, out);

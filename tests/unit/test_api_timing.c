@@ -243,6 +243,35 @@ static void test_loops(void **state)
     linnet_config_free(config);
 }
 
+static double seconds_of(const linnet_timing *timing, const char *name)
+{
+    double sum = 0;
+    for (uint64_t i = 0; i < linnet_timing_operation_count(timing); i++)
+        if (name == NULL || strcmp(linnet_timing_operation_name(timing, i), name) == 0)
+            sum += linnet_timing_operation_seconds(timing, i);
+    return sum;
+}
+
+/* Rule K1: what lies in a block runs its forward again, which is a third of a `tanh`'s time; what
+ * does not runs once. */
+static void test_recomputed(void **state)
+{
+    linnet_timing *none = time_program("{\"training\": true}");
+    linnet_timing *block = time_program("{\"training\": true, \"checkpoint\": \"block\"}");
+    linnet_timing *two = time_program("{\"training\": true, \"checkpoint\": \"layers.[01]\"}");
+    const double tanh_once = seconds_of(none, "tanh");
+    const double step = linnet_timing_seconds(none), operations = seconds_of(none, NULL);
+    (void)state;
+    assert_true(tanh_once > 0);
+    assert_true(fabs(seconds_of(block, "tanh") / tanh_once - 4.0 / 3) < 1e-9);
+    assert_true(fabs(seconds_of(two, "tanh") / tanh_once - 7.0 / 6) < 1e-9);
+    assert_true(fabs(linnet_timing_seconds(block) - step - (seconds_of(block, NULL) - operations)) <
+                1e-12);
+    linnet_timing_unref(none);
+    linnet_timing_unref(block);
+    linnet_timing_unref(two);
+}
+
 static void test_rules(void **state)
 {
     linnet_config *config = new_config("{}");
@@ -340,6 +369,7 @@ int main(void)
         { .name = "the time of a training step", .test_func = test_training },
         { .name = "a time's documents", .test_func = test_documents },
         { .name = "training loops", .test_func = test_loops },
+        { .name = "what checkpointing repeats", .test_func = test_recomputed },
         { .name = "models of time and their rules", .test_func = test_rules },
         { .name = "every allocation fails once", .test_func = test_no_memory },
     };

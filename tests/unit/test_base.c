@@ -354,16 +354,26 @@ static void test_pattern(void **state)
 static const struct nearest_case {
     const char *name, *word, *nearest;
 } nearest_cases[] = {
-    { "a letter too few", "paramter", "parameter" }, { "another case", "TENSOR", "tensor" },
-    { "two swapped", "tenosr", "tensor" },           { "too far", "xyzzy", NULL },
-    { "the nearest of two", "buffer", "buffers" },   { "a single letter", "T", "t" },
-    { "a single other letter", "q", NULL },          { "empty", "", NULL },
+    { "a letter too few", "paramter", "parameter" },
+    { "another case", "TENSOR", "tensor" },
+    { "two swapped", "tenosr", "tensor" },
+    { "too far", "xyzzy", NULL },
+    { "the nearest of two", "buffer", "buffers" },
+    { "a single letter", "T", "t" },
+    { "a single other letter", "q", NULL },
+    { "empty", "", NULL },
+    { "a beginning", "para", "parameter" },
+    { "its case", "PARA", "parameter" },
+    { "too short a beginning", "bu", NULL },
+    { "a beginning and not another word", "a100", "a100-80gb" },
+    { "one letter less, and the beginning of others", "buffer", "buffers" },
 };
 
 static void test_nearest(void **state)
 {
     const struct nearest_case *c = *state;
-    static const char *const words[] = { "parameter", "tensor", "buffers", "buff", "t" };
+    static const char *const words[] = { "parameter", "tensor", "buffers",  "buff",
+                                         "t",         "a10",    "a100-80gb" };
     const char *found = lin_nearest(c->word, words, ARRAY_LEN(words));
     if (c->nearest == NULL)
         assert_null(found);
@@ -457,6 +467,8 @@ static void test_arena(void **state)
     }
     assert_string_equal(lin_arena_format(&arena, "%s-%d", "a", 7), "a-7");
     assert_string_equal(lin_arena_text(&arena, "abcdef", 3), "abc");
+    assert_string_equal(lin_arena_copy(&arena, "abc"), "abc");
+    assert_null(lin_arena_copy(&arena, NULL));
     assert_null(lin_arena_array(&arena, UINT64_MAX / 2, 4));
     assert_null(lin_arena_alloc(&arena, UINT64_MAX));
     LIN_LIST(int32_t) list = { 0 };
@@ -486,6 +498,40 @@ static void test_arena_jump(void **state)
     arena.on_failure = &out_of_memory;
     (void)lin_arena_alloc(&arena, 100);
     fail();
+}
+
+/* ---- sorting ---- */
+
+static bool key_before(const void *keys, uint32_t a, uint32_t b)
+{
+    return ((const uint32_t *)keys)[a] < ((const uint32_t *)keys)[b];
+}
+
+/* Around the runs that are sorted by insertion, and enough for several merges. */
+static const struct sort_case {
+    const char *name;
+    uint32_t count, keys; /* few keys: ties, which keep their order */
+} sort_cases[] = {
+    { "sort nothing", 0, 1 },        { "sort one", 1, 1 },
+    { "sort a run", 8, 3 },          { "sort a run and one more", 9, 3 },
+    { "sort a merge short", 15, 4 }, { "sort equal keys", 100, 1 },
+    { "sort many", 1000, 20 },       { "sort a power of two", 4096, 4096 },
+};
+
+static void test_sort(void **state)
+{
+    const struct sort_case *row = *state;
+    uint32_t keys[4096], items[4096], scratch[4096];
+    uint64_t seed = row->count;
+    for (uint32_t i = 0; i < row->count; i++) {
+        keys[i] = (uint32_t)(next_random(&seed) % row->keys);
+        items[i] = i;
+    }
+    lin_sort(items, row->count, scratch, key_before, keys);
+    for (uint32_t i = 1; i < row->count; i++) {
+        const uint32_t a = items[i - 1], b = items[i];
+        assert_true(keys[a] < keys[b] || (keys[a] == keys[b] && a < b));
+    }
 }
 
 static void test_text_failure(void **state)
@@ -564,6 +610,7 @@ int main(void)
     ROWS(size_cases, test_size);
     ROWS(pattern_cases, test_pattern);
     ROWS(nearest_cases, test_nearest);
+    ROWS(sort_cases, test_sort);
     const struct CMUnitTest single[] = {
         cmocka_unit_test(test_random_doubles), cmocka_unit_test(test_comma_locale),
         cmocka_unit_test(test_integers),       cmocka_unit_test(test_checked),

@@ -268,7 +268,7 @@ static void test_seconds(void **state)
 static const struct assumption_case {
     const char *name;
     int64_t node;
-    uint32_t rules;
+    uint64_t rules;
     lin_parallel parallel;
     const char *words; /* NULL: nothing */
 } assumption_cases[] = {

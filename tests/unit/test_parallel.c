@@ -505,6 +505,7 @@ static void test_split_loss(void **state)
                    "\"tensor_parallel\": 2}");
     assert_int_equal(linnet_analysis_warning_count(r.analysis), 1);
     assert_non_null(strstr(linnet_analysis_warning(r.analysis, 0), "Shards == 1"));
+    assert_non_null(strstr(linnet_analysis_warning(r.analysis, 0), "`loss_packed_split`"));
     end_run(&r);
     r = do_run("tinyllama-1.1b-chat",
                "{\"entry\": \"loss_packed_split\", \"context\": 1024, \"training\": true, "

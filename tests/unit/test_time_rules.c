@@ -8,7 +8,7 @@
 /* Milliseconds that one rule adds to a row. */
 static const struct effect_case {
     const char *name;
-    uint32_t rules;
+    uint64_t rules;
     int row;
     double change;
 } effects[] = {
@@ -85,7 +85,7 @@ static const struct effect_case {
 };
 
 /* A row by its number: whole, or in stages. */
-static double time_row(int number, uint32_t rules, double *out_reference, double *out_measured)
+static double time_row(int number, uint64_t rules, double *out_reference, double *out_measured)
 {
     lin_part part;
     lin_step_time step;
@@ -123,7 +123,7 @@ static void test_effect(void **state)
 static void test_score(void **state)
 {
     enum { ROWS = 20 };
-    const uint32_t rules = lin_time_model_rules(LIN_TIME_LINNET);
+    const uint64_t rules = lin_time_model_rules(LIN_TIME_LINNET);
     double sum = 0, worst = 0, reference_sum = 0, reference_worst = 0;
     (void)state;
     print_message(" row  measured  reference            linnet\n");

@@ -2,16 +2,18 @@
 
 /*
  * Merge sort of indices, bottom up: runs of eight by insertion, then merging between `items` and
- * `scratch`. n log n comparisons, nothing allocated.
+ * `scratch`.
+ *
+ * Cost: n log n comparisons whatever the input, nothing allocated.
  */
 
-#include "graph/plan.h"
+#include "sort.h"
 
 #include <string.h>
 
 enum { RUN = 8 };
 
-static void sort_run(uint32_t *items, uint32_t count, lin_plan_before before, const void *context)
+static void sort_run(uint32_t *items, uint32_t count, lin_sort_before before, const void *context)
 {
     for (uint32_t i = 1; i < count; i++) {
         uint32_t item = items[i];
@@ -24,7 +26,7 @@ static void sort_run(uint32_t *items, uint32_t count, lin_plan_before before, co
 
 /* [0, middle) and [middle, count) of `from` into `to`. */
 static void merge(const uint32_t *from, uint32_t middle, uint32_t count, uint32_t *to,
-                  lin_plan_before before, const void *context)
+                  lin_sort_before before, const void *context)
 {
     uint32_t left = 0;
     uint32_t right = middle;
@@ -40,8 +42,8 @@ static uint32_t smaller(uint64_t a, uint32_t b)
     return a < b ? (uint32_t)a : b;
 }
 
-void lin_plan_sort(uint32_t *items, uint32_t count, uint32_t *scratch, lin_plan_before before,
-                   const void *context)
+void lin_sort(uint32_t *items, uint32_t count, uint32_t *scratch, lin_sort_before before,
+              const void *context)
 {
     for (uint64_t i = 0; i < count; i += RUN)
         sort_run(items + i, smaller(RUN, (uint32_t)(count - i)), before, context);
