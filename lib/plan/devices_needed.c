@@ -8,6 +8,8 @@
  *     1 2 4 8 16 32      doubling: 16 does not do, 32 does
  *                24      between them, in nodes of 8
  *
+ * Degrees that are given make a number of devices, and its multiples alone are looked at.
+ *
  * A larger count may do less than a smaller one (9 heads divide over 3 devices, not over 4), so a
  * count below half of the first power of two that will do can be missed; within that the search is
  * through. Cost: a search for the fastest layout a count.
@@ -18,7 +20,8 @@
 typedef struct needed_pass {
     lin_layouts_settings settings;
     const lin_allocator *allocator;
-    int64_t most, node;
+    int64_t most;
+    int64_t given, node; /* devices that the degrees make, steps of large counts: multiples of it */
     lin_devices_needed *out;
     linnet_error *err;
 } needed_pass;
@@ -49,7 +52,8 @@ static bool does(const lin_layouts *layouts, double speed)
 
 static int64_t next_count(const needed_pass *p, int64_t devices)
 {
-    return devices < LIN_SPACE_NODE ? devices + 1 : devices / p->node * p->node + p->node;
+    const int64_t step = devices < LIN_SPACE_NODE ? p->given : p->node;
+    return devices / step * step + step;
 }
 
 /* The smallest count in [from, end) that does; *out stays NULL where none does. */
@@ -97,9 +101,18 @@ static linnet_status find(needed_pass *p, int64_t at, double speed, int64_t *out
     return scan(p, next_count(p, before), p->most + 1, speed, out_count, out);
 }
 
-static int64_t power_below(int64_t count)
+/* Nodes where these are a multiple of what is given; else what is given has steps of its own. */
+static int64_t step_of(const lin_layouts_settings *settings, int64_t given)
 {
-    int64_t power = 1;
+    const int64_t node =
+        settings->profile->node.devices > 1 ? settings->profile->node.devices : LIN_SPACE_NODE;
+    return node % given == 0 ? node : given;
+}
+
+/* Of those that doubling looks at. */
+static int64_t power_below(const needed_pass *p, int64_t count)
+{
+    int64_t power = p->given;
     while (power * 2 <= count)
         power *= 2;
     return power;
@@ -110,23 +123,28 @@ linnet_status lin_devices_search(const lin_layouts_settings *settings, int64_t m
                                  lin_devices_needed *out, linnet_error *err)
 {
     *out = (lin_devices_needed){ .most = most, .tokens_per_second = tokens_per_second };
+    const int64_t given = lin_layouts_given_devices(settings);
     needed_pass p = { .settings = *settings,
                       .allocator = allocator,
                       .most = most,
-                      .node = settings->profile->node.devices > 1 ? settings->profile->node.devices
-                                                                  : LIN_SPACE_NODE,
+                      .given = given,
+                      .node = step_of(settings, given),
                       .out = out,
                       .err = err };
     if (most < 1 || most > LIN_LAYOUT_MAX_DEVICES)
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "1 to %d devices can be looked at, not %lld",
                         (int)LIN_LAYOUT_MAX_DEVICES, (long long)most);
+    if (given > most)
+        return lin_fail(err, LINNET_ERROR_ARGUMENT,
+                        "the degrees that are given make %lld devices, and %lld are looked at",
+                        (long long)given, (long long)most);
     if (p.settings.limit == 0)
         p.settings.limit = 1; /* every layout of every count would be searched through */
     p.settings.explain = false;
-    linnet_status status = find(&p, 1, 0, &out->fits, &out->fitting);
+    linnet_status status = find(&p, p.given, 0, &out->fits, &out->fitting);
     if (status == LINNET_OK && tokens_per_second > 0 && out->fits > 0) {
         const bool is_enough = does(out->fitting, tokens_per_second);
-        const int64_t from = is_enough ? out->fits : power_below(out->fits);
+        const int64_t from = is_enough ? out->fits : power_below(&p, out->fits);
         status = is_enough ? scan(&p, from, from + 1, tokens_per_second, &out->fast, &out->reaching)
                            : find(&p, from, tokens_per_second, &out->fast, &out->reaching);
     }

@@ -110,6 +110,7 @@ linnet_status lin_bench_outline(lin_bench *bench, int64_t ranks, int64_t virtual
                                 int64_t microbatches, linnet_error *err)
 {
     drop_outlines(bench);
+    bench->outline_refused[0] = '\0';
     for (uint32_t k = 0; k < lin_schedule_kind_count(); k++) {
         const lin_schedule_request request = { .name = lin_schedule_kind_name(k),
                                                .ranks = ranks,
@@ -125,6 +126,8 @@ linnet_status lin_bench_outline(lin_bench *bench, int64_t ranks, int64_t virtual
             return lin_fail_memory(err);
         if (status == LINNET_OK)
             bench->outline_kind[bench->outline_count++] = (uint8_t)k;
+        else
+            memcpy(bench->outline_refused, why.message, sizeof bench->outline_refused);
     }
     return LINNET_OK;
 }

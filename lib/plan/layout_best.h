@@ -12,7 +12,7 @@ enum { LIN_BEST_NO_SCHEDULE = UINT8_MAX };
 
 /* A layout of a unit in few bytes: there may be a million. */
 typedef struct lin_best_layout_id {
-    int32_t microbatches; /* or accumulated ones */
+    int64_t microbatches; /* or accumulated ones */
     uint16_t virtual_stages;
     uint8_t sharding, schedule, policy;
 } lin_best_layout_id;

@@ -23,7 +23,7 @@ typedef struct unit_pass {
     uint16_t virtual_stages;
     uint8_t policy;
     /* the present block: all shardings under all schedules, for one number of micro-batches */
-    int32_t microbatches;
+    int64_t microbatches;
     uint32_t first; /* its first layout */
     uint8_t schedule[LIN_BENCH_OUTLINES];
     const lin_schedule *outline[LIN_BENCH_OUTLINES]; /* NULL: no pipeline */
@@ -273,7 +273,7 @@ static linnet_status bound_base(unit_pass *p, const lin_counts *microbatches)
     }
     p->clause = broken_clause(p);
     for (uint32_t i = 0; i < microbatches->count && status == LINNET_OK; i++) {
-        p->microbatches = (int32_t)microbatches->items[i];
+        p->microbatches = microbatches->items[i];
         status = bound_microbatches(p);
     }
     return status;
@@ -302,6 +302,50 @@ static bool find_size(unit_pass *p)
     return false;
 }
 
+/* ---- nothing to bound ---- */
+
+static uint8_t given_schedule(const lin_layouts_settings *settings)
+{
+    for (uint32_t k = 0; settings->has_schedule && k < lin_schedule_kind_count(); k++)
+        if (strcmp(lin_schedule_kind_name(k), settings->memory.pipeline.schedule) == 0)
+            return (uint8_t)k;
+    return 0;
+}
+
+/* Only what is given leaves a unit without a layout. */
+static const char *why_empty(const unit_pass *p, uint32_t stage_counts, const lin_counts *counts)
+{
+    const lin_layout_unit *unit = &p->unit->unit;
+    const lin_training_settings *training = p->settings->training;
+    const int64_t parts = unit->pipeline == 1 && training != NULL && training->accumulation > 1
+                              ? training->accumulation
+                              : p->settings->memory.pipeline.microbatches;
+    if (stage_counts == 0)
+        return lin_arena_format(p->arena,
+                                "no schedule that is looked at cuts the model's %lld blocks into "
+                                "the stages of %lld ranks%s",
+                                (long long)p->facts->units, (long long)unit->pipeline,
+                                p->settings->has_virtual_stages || p->settings->has_schedule
+                                    ? " as they are given"
+                                    : "");
+    if (counts->count == 0)
+        return lin_arena_format(p->arena, "%lld micro-batches do not divide a %s of %lld",
+                                (long long)parts, lin_role_names[p->facts->role],
+                                (long long)p->size);
+    return p->bench->outline_refused[0] != '\0' ? p->bench->outline_refused
+                                                : "no schedule has these micro-batches";
+}
+
+static void refuse_all(unit_pass *p, uint32_t stage_counts, const lin_counts *counts)
+{
+    const lin_pipeline_settings *given = &p->settings->memory.pipeline;
+    p->schedule[0] = given_schedule(p->settings);
+    p->policy = 0;
+    p->microbatches = p->settings->has_microbatches ? given->microbatches : 1;
+    p->virtual_stages = 1;
+    refuse(p, why_empty(p, stage_counts, counts));
+}
+
 linnet_status lin_best_bound_unit(lin_bench *bench, lin_best_unit *unit, lin_arena *arena,
                                   linnet_error *err)
 {
@@ -324,5 +368,7 @@ linnet_status lin_best_bound_unit(lin_bench *bench, lin_best_unit *unit, lin_are
             p.policy = (uint8_t)k;
             status = bound_base(&p, &microbatches);
         }
+    if (status == LINNET_OK && unit->layouts.count == 0)
+        refuse_all(&p, count, &microbatches);
     return status;
 }

@@ -95,6 +95,7 @@ typedef struct lin_bench {
     lin_schedule *outlines[LIN_BENCH_OUTLINES];
     uint8_t outline_kind[LIN_BENCH_OUTLINES]; /* by schedule.h */
     uint32_t outline_count;
+    char outline_refused[sizeof((linnet_error *)0)->message]; /* why there is none; "" else */
 } lin_bench;
 
 void lin_bench_open(lin_bench *bench, const lin_layouts_settings *settings,
@@ -157,6 +158,9 @@ linnet_status lin_best_search(const lin_layouts_settings *settings, const lin_la
                               uint64_t *out_considered, linnet_error *err);
 
 /* ---- layouts.c ---- */
+
+/* That the fixed degrees make; INT64_MAX: more. */
+int64_t lin_layouts_given_devices(const lin_layouts_settings *settings);
 
 const char *lin_layouts_name(lin_arena *arena, const lin_job_layout *layout);
 /* Says so to the caller; true: it wants to stop. */

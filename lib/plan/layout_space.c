@@ -222,17 +222,11 @@ uint32_t lin_space_virtual_stages(const lin_layouts_settings *settings,
     return count;
 }
 
-static bool is_wanted_count(const lin_layouts_settings *settings, int64_t count)
-{
-    return !settings->has_microbatches || settings->memory.pipeline.microbatches == count;
-}
-
 /* Every divisor, the smallest first. */
-static void add_divisors(const lin_layouts_settings *settings, int64_t size, lin_arena *arena,
-                         lin_counts *out)
+static void add_divisors(int64_t size, lin_arena *arena, lin_counts *out)
 {
     for (int64_t d = 1; d <= size && d <= MOST_MICROBATCHES && out->count < MOST_COUNTS; d++)
-        if (size % d == 0 && is_wanted_count(settings, d))
+        if (size % d == 0)
             LIN_PUSH(arena, out, d);
 }
 
@@ -251,12 +245,13 @@ void lin_space_microbatches(const lin_layouts_settings *settings, const lin_layo
         LIN_PUSH(arena, out, 1);
         return;
     }
-    if (size > 0) {
-        add_divisors(settings, size, arena, out);
+    if (settings->has_microbatches) {
+        if (size % settings->memory.pipeline.microbatches == 0)
+            LIN_PUSH(arena, out, settings->memory.pipeline.microbatches);
         return;
     }
-    if (settings->has_microbatches) {
-        LIN_PUSH(arena, out, settings->memory.pipeline.microbatches);
+    if (size > 0) {
+        add_divisors(size, arena, out);
         return;
     }
     for (int64_t times = 1; times <= 4; times *= 2)

@@ -141,7 +141,7 @@ static linnet_status find_facts(const lin_layouts_settings *settings,
 
 /* ---- what is asked ---- */
 
-static linnet_status check_devices(const lin_layouts_settings *settings, linnet_error *err)
+int64_t lin_layouts_given_devices(const lin_layouts_settings *settings)
 {
     const lin_parallel *given = &settings->memory.parallel;
     const int64_t fixed[] = { settings->has_tensor ? given->tensor : 1,
@@ -150,23 +150,39 @@ static linnet_status check_devices(const lin_layouts_settings *settings, linnet_
                               settings->has_shards ? given->shards : 1,
                               settings->has_replicas ? given->replicas : 1 };
     int64_t product = 1;
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        if (!lin_mul_i64(product, fixed[i] > 0 ? fixed[i] : 1, &product))
+            return INT64_MAX;
+    return product;
+}
+
+static linnet_status check_devices(const lin_layouts_settings *settings, linnet_error *err)
+{
+    const int64_t given = lin_layouts_given_devices(settings);
     if (settings->devices < 1 || settings->devices > LIN_LAYOUT_MAX_DEVICES)
         return lin_fail(err, LINNET_ERROR_ARGUMENT, "a search is over 1 to %d devices, not %lld",
                         (int)LIN_LAYOUT_MAX_DEVICES, (long long)settings->devices);
-    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-        if (!lin_mul_i64(product, fixed[i] > 0 ? fixed[i] : 1, &product))
-            product = INT64_MAX;
-    if (settings->devices % product != 0)
+    if (settings->devices % given != 0)
         return lin_fail(err, LINNET_ERROR_ARGUMENT,
                         "the degrees that are given make %lld devices, which do not divide %lld",
-                        (long long)product, (long long)settings->devices);
+                        (long long)given, (long long)settings->devices);
     return LINNET_OK;
+}
+
+static linnet_status check_schedule(const lin_layouts_settings *settings, linnet_error *err)
+{
+    const lin_pipeline_settings *given = &settings->memory.pipeline;
+    return lin_time_check_schedule(settings->time_model,
+                                   settings->has_schedule ? given->schedule : "1f1b",
+                                   settings->has_virtual_stages ? given->virtual_stages : 1, err);
 }
 
 static linnet_status check_settings(const lin_layouts_settings *settings,
                                     const lin_layout_facts *facts, linnet_error *err)
 {
-    const linnet_status status = check_devices(settings, err);
+    linnet_status status = check_devices(settings, err);
+    if (status == LINNET_OK)
+        status = check_schedule(settings, err);
     if (status != LINNET_OK)
         return status;
     if (settings->budget_bytes < 1)

@@ -8,7 +8,6 @@
 
 #include "trace/trace_walk.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct tally {
@@ -93,11 +92,21 @@ static bool add_object(tally *t, uint32_t id)
     }
 }
 
-static int by_bytes(const void *a, const void *b)
+static bool comes_first(const lin_format_total *a, const lin_format_total *b)
 {
-    const lin_format_total *x = a, *y = b;
-    return x->bytes != y->bytes ? (x->bytes < y->bytes) - (x->bytes > y->bytes)
-                                : strcmp(x->format, y->format);
+    return a->bytes != b->bytes ? a->bytes > b->bytes : strcmp(a->format, b->format) < 0;
+}
+
+/* By insertion: a file has a handful of formats. */
+static void sort_formats(lin_format_total *items, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) {
+        const lin_format_total item = items[i];
+        uint32_t at = i;
+        for (; at > 0 && comes_first(&item, &items[at - 1]); at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
 }
 
 linnet_status lin_trace_totals(const lin_source *source, bool no_bindings, lin_value_block keys,
@@ -128,8 +137,7 @@ linnet_status lin_trace_totals(const lin_source *source, bool no_bindings, lin_v
             status = t.out_of_memory ? lin_fail_memory(err)
                                      : lin_fail(err, LINNET_ERROR_OVERFLOW,
                                                 "the totals of the model do not fit in 64 bits");
-    if (t.formats.count > 1)
-        qsort(t.formats.items, t.formats.count, sizeof(*t.formats.items), by_bytes);
+    sort_formats(t.formats.items, t.formats.count);
     out->formats = t.formats.items;
     out->format_count = t.formats.count;
     lin_graph_free(traced.graph);

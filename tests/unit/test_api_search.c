@@ -1,106 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 
 /* The fastest layouts through the public functions: what the config fixes, each layout turned back
- * into a config and asked alone, progress, threads, how many devices, what is refused, and every
- * allocation failing once. */
+ * into a config and asked alone, progress, threads, what is refused, and every allocation failing
+ * once. */
 
 #define _POSIX_C_SOURCE 200809L
 
+#include "search_job.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <linnet/linnet.h>
-
-#include "limited_host.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static const char program[] =
-    "module t.net\n"
-    "use std.nn.linear::{Linear}\n"
-    "pub block Layer<H: Dim> {\n"
-    "    sub up: Linear<H, H, bf16>\n"
-    "    pub fn run<B: Dim>(x: Tensor[B, H; bf16]) -> Tensor[B, H; bf16] {\n"
-    "        return tanh(up.forward(x))\n"
-    "    }\n"
-    "}\n"
-    "pub block Net<H: Dim> {\n"
-    "    sub layers: [Layer<H>; 4]\n"
-    "    pub entry loss<B: Dim>(x: Tensor[B, H; bf16]) -> f32 {\n"
-    "        var y = x\n"
-    "        static for layer in layers {\n"
-    "            y = layer.run(y)\n"
-    "        }\n"
-    "        return sum[b, h] cast<f32>(y[b, h])\n"
-    "    }\n"
-    "}\n";
-
-static const char profile[] = "{ \"version\": 1, \"kind\": \"linnet-device\", \"name\": \"round\", "
-                              "\"memory\": 5000000000, \"flops\": { \"f32\": 1e12 }, "
-                              "\"bandwidth\": 1e9, \"link\": 1e9, \"latency\": 1e-6, "
-                              "\"reduce\": 1e-6 }";
-
-#define BASE "\"bind\": {\"H\": 256}, \"entry\": \"loss\", \"root\": \"Net\", \"context_bytes\": 0"
-#define BUDGET INT64_C(4000000000)
-
-static void set_json(linnet_config *config, const char *json)
-{
-    linnet_error err = { 0 };
-    if (linnet_config_set_json(config, json, strlen(json), &err) != LINNET_OK)
-        fail_msg("%s", err.message);
-}
-
-static linnet_config *new_config(const char *json)
-{
-    linnet_config *config = NULL;
-    assert_int_equal(linnet_config_new(&config, NULL), LINNET_OK);
-    set_json(config, "{" BASE "}");
-    set_json(config, json);
-    return config;
-}
-
-/* What a search is asked with. */
-typedef struct job {
-    linnet_config *config;
-    linnet_model *model;
-    linnet_device *device;
-} job;
-
-static job new_job(const char *json)
-{
-    job j = { .config = new_config(json) };
-    linnet_error err = { 0 };
-    if (linnet_model_parse(j.config, program, sizeof program - 1, "net.linnet", NULL, &j.model,
-                           &err) != LINNET_OK ||
-        linnet_device_parse(j.config, profile, sizeof profile - 1, "round.json", &j.device, &err) !=
-            LINNET_OK)
-        fail_msg("%s", err.message);
-    return j;
-}
-
-static void free_job(job *j)
-{
-    linnet_device_unref(j->device);
-    linnet_model_unref(j->model);
-    linnet_config_free(j->config);
-}
-
-static linnet_layouts *search(const char *json)
-{
-    job j = new_job(json);
-    linnet_layouts *layouts = NULL;
-    linnet_error err = { 0 };
-    if (linnet_layouts_new(j.model, j.config, j.device, BUDGET, &layouts, &err) != LINNET_OK)
-        fail_msg("%s", err.message);
-    free_job(&j);
-    return layouts;
-}
+#include "limited_host.h"
 
 static char *text_of(const linnet_layouts *layouts)
 {
@@ -490,81 +402,6 @@ static void test_progress(void **state)
     free_job(&j);
 }
 
-/* ---- how many devices ---- */
-
-static void test_needed(void **state)
-{
-    job j = new_job("{\"training\": true, \"batch\": 64, \"checkpoint\": \"none\"}");
-    linnet_layouts *single = search("{\"training\": true, \"batch\": 64, \"checkpoint\": "
-                                    "\"none\"}");
-    linnet_devices_needed *needed = NULL;
-    linnet_text *text = NULL;
-    linnet_error err = { 0 };
-    (void)state;
-    const double rate = 1.5 * linnet_layouts_tokens_per_second(single, 0);
-    linnet_layouts_unref(single);
-    if (linnet_devices_needed_new(j.model, j.config, j.device, BUDGET, 16, rate, &needed, &err) !=
-        LINNET_OK)
-        fail_msg("%s", err.message);
-    assert_int_equal(linnet_devices_needed_fits(needed), 1);
-    const int64_t reaches = linnet_devices_needed_reaches(needed);
-    assert_in_range(reaches, 2, 16);
-    assert_int_equal(linnet_layouts_devices(linnet_devices_needed_fitting(needed)), 1);
-    const linnet_layouts *reaching = linnet_devices_needed_reaching(needed);
-    assert_int_equal(linnet_layouts_devices(reaching), reaches);
-    assert_true(linnet_layouts_tokens_per_second(reaching, 0) >= rate);
-    assert_true(linnet_devices_needed_fastest(needed) >= rate);
-    assert_true(linnet_devices_needed_fastest_devices(needed) >= reaches);
-    assert_int_equal(linnet_devices_needed_to_text(needed, &text, NULL), LINNET_OK);
-    assert_non_null(
-        strstr(linnet_text_data(text), "Smallest number of devices that fits: 1 x round"));
-    assert_non_null(strstr(linnet_text_data(text), "\nSmallest number that reaches "));
-    linnet_text_free(text);
-    assert_int_equal(linnet_devices_needed_to_json(needed, &text, NULL), LINNET_OK);
-    assert_non_null(strstr(linnet_text_data(text), "\"fits\": 1,"));
-    linnet_text_free(text);
-    linnet_devices_needed *again = linnet_devices_needed_ref(needed);
-    linnet_devices_needed_unref(needed);
-    linnet_devices_needed_unref(again);
-    linnet_devices_needed_unref(NULL);
-    free_job(&j);
-}
-
-/* One number answers both questions. */
-static void test_needed_once(void **state)
-{
-    job j = new_job("{\"training\": true, \"batch\": 64}");
-    linnet_devices_needed *needed = NULL;
-    (void)state;
-    assert_int_equal(
-        linnet_devices_needed_new(j.model, j.config, j.device, BUDGET, 8, 1, &needed, NULL),
-        LINNET_OK);
-    assert_int_equal(linnet_devices_needed_fits(needed), 1);
-    assert_int_equal(linnet_devices_needed_reaches(needed), 1);
-    assert_string_equal(linnet_layouts_name(linnet_devices_needed_reaching(needed), 0),
-                        linnet_layouts_name(linnet_devices_needed_fitting(needed), 0));
-    linnet_devices_needed_unref(needed);
-    free_job(&j);
-}
-
-static void test_needed_none(void **state)
-{
-    job j = new_job("{\"training\": true, \"batch\": 64}");
-    linnet_devices_needed *needed = NULL;
-    (void)state;
-    assert_int_equal(
-        linnet_devices_needed_new(j.model, j.config, j.device, 1000, 8, 0, &needed, NULL),
-        LINNET_OK);
-    assert_int_equal(linnet_devices_needed_fits(needed), 0);
-    assert_int_equal(linnet_devices_needed_reaches(needed), 0);
-    assert_null(linnet_devices_needed_fitting(needed));
-    assert_null(linnet_devices_needed_reaching(needed));
-    assert_true(linnet_devices_needed_fastest(needed) <= 0);
-    assert_int_equal(linnet_devices_needed_fastest_devices(needed), 0);
-    linnet_devices_needed_unref(needed);
-    free_job(&j);
-}
-
 /* ---- refused ---- */
 
 static const struct refused_case {
@@ -633,27 +470,6 @@ static void test_schedule_file(void **state)
     linnet_text_free(json);
     linnet_schedule_free(schedule);
     free_job(&j);
-}
-
-static void test_needed_refused(void **state)
-{
-    job j = new_job("{\"devices\": 4}"), open = new_job("{}");
-    linnet_devices_needed *needed = NULL;
-    linnet_error err = { 0 };
-    (void)state;
-    assert_int_equal(
-        linnet_devices_needed_new(j.model, j.config, j.device, BUDGET, 8, 0, &needed, &err),
-        LINNET_ERROR_ARGUMENT);
-    assert_non_null(strstr(err.message, "given as 4"));
-    assert_int_equal(linnet_devices_needed_new(open.model, open.config, open.device, BUDGET, 0, 0,
-                                               &needed, NULL),
-                     LINNET_ERROR_ARGUMENT);
-    assert_int_equal(linnet_devices_needed_new(open.model, open.config, open.device, BUDGET, 8, -1,
-                                               &needed, NULL),
-                     LINNET_ERROR_ARGUMENT);
-    assert_null(needed);
-    free_job(&j);
-    free_job(&open);
 }
 
 /* ---- memory ---- */
@@ -731,12 +547,8 @@ int main(void)
         cmocka_unit_test(test_none_runs),
         cmocka_unit_test(test_result),
         cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_needed),
-        cmocka_unit_test(test_needed_once),
-        cmocka_unit_test(test_needed_none),
         cmocka_unit_test(test_setters),
         cmocka_unit_test(test_schedule_file),
-        cmocka_unit_test(test_needed_refused),
         cmocka_unit_test(test_one_failure),
         cmocka_unit_test(test_lasting_failure),
     };

@@ -487,6 +487,12 @@ static void test_refused(void **state)
     a.settings.memory.parallel.tensor = 4;
     expect_error(&a, LINNET_ERROR_ARGUMENT, "do not divide 6");
     a.settings.has_tensor = false;
+    a.settings.time_model = LIN_TIME_REFERENCE;
+    a.settings.has_schedule = true;
+    a.settings.memory.pipeline.schedule = "zbv";
+    expect_error(&a, LINNET_ERROR_UNSUPPORTED, "1f1b and gpipe with one stage a rank");
+    a.settings.time_model = LIN_TIME_LINNET;
+    a.settings.has_schedule = false;
     a.settings.global_size = 4096;
     expect_error(&a, LINNET_ERROR_ARGUMENT, "give one of the two");
     a.settings.global_size = 0;
@@ -589,6 +595,34 @@ static void test_needed(void **state)
     close_job(&a);
 }
 
+/* Multiples of the devices that the given degrees make are looked at, and nothing else. */
+static void test_needed_given(void **state)
+{
+    const job j = { .model = "llama-3.1-8b-instruct",
+                    .entry = "loss_packed_split",
+                    .device = "l40s",
+                    .training = true,
+                    .context = 8192,
+                    .limit = 1 };
+    asked a;
+    lin_devices_needed needed;
+    linnet_error err = { 0 };
+    (void)state;
+    open_job(&j, &a);
+    a.settings.has_pipeline = true;
+    a.settings.memory.parallel.pipeline = 3;
+    assert_int_equal(lin_devices_search(&a.settings, 24, 0, &lin_default_allocator, &needed, &err),
+                     LINNET_OK);
+    assert_true(needed.fits > 0 && needed.fits % 3 == 0);
+    assert_int_equal(needed.fitting->devices, needed.fits);
+    assert_int_equal(needed.fitting->items[0].layout.parallel.pipeline, 3);
+    lin_devices_needed_free(&needed);
+    assert_int_equal(lin_devices_search(&a.settings, 2, 0, &lin_default_allocator, &needed, &err),
+                     LINNET_ERROR_ARGUMENT);
+    assert_non_null(strstr(err.message, "make 3 devices, and 2 are looked at"));
+    close_job(&a);
+}
+
 /* ---- no memory ---- */
 
 typedef struct failing {
@@ -654,7 +688,7 @@ static void test_no_memory(void **state)
 enum { KINDS = 10 };
 enum {
     TEST_COUNT =
-        ARRAY_LEN(published_rows) + KINDS + ARRAY_LEN(search_cases) + ARRAY_LEN(agree_cases) + 9
+        ARRAY_LEN(published_rows) + KINDS + ARRAY_LEN(search_cases) + ARRAY_LEN(agree_cases) + 11
 };
 
 static size_t add(struct CMUnitTest *tests, size_t at, const char *name,
@@ -687,6 +721,7 @@ int main(void)
     count = add(tests, count, "stopped, one thread", test_cancelled, (void *)(uintptr_t)1);
     count = add(tests, count, "stopped, two threads", test_cancelled, (void *)(uintptr_t)2);
     count = add(tests, count, "devices needed", test_needed, NULL);
+    count = add(tests, count, "devices needed, degrees given", test_needed_given, NULL);
     count = add(tests, count, "requests for memory fail", test_no_memory, NULL);
     return cmocka_run_group_tests_name("layouts", tests, open_published, close_published);
 }
