@@ -2,10 +2,11 @@
 
 /*
  * The switches between the models of time. `reference` is tracing.md 15 as it stands, none on.
- * `linnet` has on what follows from the code that runs (S) and what checkpointing repeats of it (K),
- * from how a job is spread over devices (N1, CP, EP, SP, Z, DP), what a device was measured at (R),
- * and laws with a constant of their own measurement (M2-M4). Off stay a constant that was read off one measured row (M1) and conjectures
- * (C1-C4): a rule is never fitted to the rows it is judged by.
+ * `linnet` has on what follows from the code that runs (S) and what checkpointing repeats of it
+ * (K), from how a job is spread over devices (N1, CP, EP, SP, Z, DP), what a device was measured at
+ * (R), and laws with a constant of their own measurement (M2-M4). Off stay a constant that was read
+ * off one measured row (M1) and conjectures (C1-C4): a rule is never fitted to the rows it is
+ * judged by.
  */
 
 #include "cost/cost.h"
