@@ -238,6 +238,21 @@ static void keep_policies(lin_arena *arena, lin_layout_result *items, uint32_t c
     }
 }
 
+/* Only what is given leaves the space without a layout. */
+static const char *why_nothing(lin_arena *arena, const lin_layouts_settings *settings,
+                               const lin_layout_facts *facts)
+{
+    const lin_parallel *given = &settings->memory.parallel;
+    if (settings->has_pipeline && given->pipeline > facts->units)
+        return lin_arena_format(arena, "a pipeline of %lld stages, and the model has %lld blocks",
+                                (long long)given->pipeline, (long long)facts->units);
+    if (settings->has_expert && settings->devices % given->expert != 0)
+        return lin_arena_format(arena, "%lld processes for experts do not divide %lld devices",
+                                (long long)given->expert, (long long)settings->devices);
+    return lin_arena_format(arena, "the degrees that are given leave no layout of %lld devices",
+                            (long long)settings->devices);
+}
+
 static bool runs_sharded(const lin_results *results)
 {
     for (uint32_t i = 0; i < results->count; i++)
@@ -306,6 +321,8 @@ static linnet_status run(lin_layouts *l, const lin_layouts_settings *settings,
     keep_policies(&l->arena, results.items, results.count);
     l->items = results.items;
     l->count = results.count;
+    if (status == LINNET_OK && results.count == 0)
+        l->nothing = why_nothing(&l->arena, settings, &facts);
     assume(l, settings, &facts, &results);
     return status;
 }

@@ -109,6 +109,7 @@ typedef struct lin_layouts {
     const lin_layout_result *items;
     uint32_t count;
     uint64_t considered; /* layouts enumerated */
+    const char *nothing; /* why there are none; NULL: there are */
     const char *const *assumptions;
     uint32_t assumption_count;
 } lin_layouts;

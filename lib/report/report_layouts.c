@@ -188,7 +188,8 @@ void lin_report_layouts_table(lin_text *out, const lin_layouts *layouts, bool ex
         add_header(out, layouts);
         add_rows(out, layouts, true);
     } else {
-        lin_text_add(out, "No layout runs.\n");
+        lin_text_addf(out, "No layout runs%s%s.\n", layouts->nothing != NULL ? ": " : "",
+                      layouts->nothing != NULL ? layouts->nothing : "");
     }
     if (explain)
         add_groups(out, layouts);

@@ -50,8 +50,8 @@ static lin_traced trace(const lin_source *source, const cost_run *r)
 }
 
 /* One step under `rules`. */
-static inline void time_run(const cost_run *r, uint64_t rules, lin_part *out_part, lin_step_time *out,
-                     void (*look)(const lin_cost *cost))
+static inline void time_run(const cost_run *r, uint64_t rules, lin_part *out_part,
+                            lin_step_time *out, void (*look)(const lin_cost *cost))
 {
     lin_source *source = open_source(r->model);
     lin_profile *profile = open_profile("h100-80gb");
